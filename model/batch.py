@@ -1,0 +1,216 @@
+"""Several poems at once through one forward pass.
+
+Each row has its own seed stream, constraint and end, and gets the tokens that it would
+get alone. Products of more rows are summed in another order, so that logits differ in
+their last bits; a draw could only flip where ``u`` falls within that distance (about
+1e-6) of an edge between two tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from model.cache import KVCache
+from model.config import Controls
+from model.constraints import Constraint
+from model.generate import Forward, Generator, LanguageModel, Prompt, make_step
+from model.run import Run
+from model.sampling import History, NoLegalToken, choose, inspect
+from model.steps import Finished, Phase, Step
+from model.tokenizers import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class RowEvent:
+    """What one poem of the batch yields."""
+
+    row: int
+    event: Step | Finished
+
+
+@dataclass(slots=True)
+class _Row:
+    """A poem of the batch that is still being written."""
+
+    number: int
+    run: Run
+    controls: Controls
+    prefill_s: float = 0.0
+    decode_s: float = 0.0
+
+    def finished(self, reason: str, detail: str = "") -> RowEvent:
+        end = Finished(
+            reason,  # type: ignore[arg-type]
+            self.run.flush(),
+            self.run.generated,
+            self.prefill_s,
+            self.decode_s,
+            detail,
+        )
+        return RowEvent(self.number, end)
+
+
+class BatchGenerator:
+    """``len(seeds)`` runs from one prompt, in step with each other."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        tokenizer: Tokenizer,
+        prompt: Prompt,
+        controls: Controls,
+        seeds: Sequence[int],
+        *,
+        constraint: Constraint | None = None,
+        inspected: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Arguments as for ``Generator``; ``controls.seed`` is replaced by each of ``seeds``.
+
+        The batch always uses the cache: ``controls.cache`` must be ``on``.
+        """
+        if controls.cache != "on":
+            raise ValueError("a batch is decoded with its cache on")
+        if constraint:
+            constraint.check(prompt.text)
+        self._model = model
+        self._tokenizer = tokenizer
+        self._prompt = prompt
+        self._constraint = constraint
+        self._inspected = inspected
+        self._cancelled = cancelled
+        ids = prompt.encode(tokenizer)
+        begins = 0 if prompt.fragment and prompt.text else 1
+        self._rows = [
+            _Row(
+                number,
+                Run(tokenizer, ids, constraint=constraint, constrained_from=begins),
+                replace(controls, seed=seed),
+            )
+            for number, seed in enumerate(seeds)
+        ]
+
+    def __iter__(self) -> Iterator[RowEvent]:
+        """Steps of all rows in turn; each row ends with its ``Finished``."""
+        length = len(self._rows[0].run.ids)
+        if length > self._model.config.block_size:
+            yield from self._alone()
+            return
+        cache = KVCache(self._model.config, len(self._rows))
+        fed = torch.tensor([row.run.ids for row in self._rows])
+        phase: Phase = "prefill"
+        while self._rows:
+            if self._cancelled():
+                yield from (row.finished("cancelled") for row in self._rows)
+                return
+            forwards = self._forward(fed, cache, phase)
+            yield from self._draw(forwards, cache.nbytes)
+            kept = [i for i, row in enumerate(self._rows) if not self._reason(row)]
+            yield from (row.finished(reason) for row in self._rows if (reason := self._reason(row)))
+            if len(kept) < len(self._rows):
+                cache.keep_rows(kept)
+                self._rows = [self._rows[i] for i in kept]
+            if cache.position == self._model.config.block_size:
+                yield from self._alone()
+                return
+            fed = torch.tensor([[row.run.ids[-1]] for row in self._rows])
+            phase = "decode"
+
+    def _reason(self, row: _Row) -> str | None:
+        if row.run.reason:
+            return row.run.reason
+        return "length" if row.run.generated >= row.controls.max_tokens else None
+
+    @torch.inference_mode()
+    def _forward(self, fed: Tensor, cache: KVCache, phase: Phase) -> list[Forward]:
+        """One pass; the seconds are shared out evenly over the rows."""
+        began = time.perf_counter()
+        logits = self._model(fed, cache, last=True)[:, -1]
+        seconds = (time.perf_counter() - began) / len(self._rows)
+        context = cache.position
+        return [Forward(row, phase, context, 0, seconds) for row in logits]
+
+    @torch.inference_mode()
+    def _draw(self, forwards: list[Forward], cache_bytes: int) -> Iterator[RowEvent]:
+        """Draw for every row together, then move each past its token."""
+        rows = self._rows
+        began = time.perf_counter()
+        u = [row.run.uniform(row.controls.seed) for row in rows]
+        masks = [row.run.allowed() for row in rows]
+        same = all(mask is masks[0] for mask in masks)
+        histories = [row.run.history(row.controls) for row in rows]
+        logits = torch.stack([forward.logits for forward in forwards])
+        try:
+            draws = choose(
+                logits,
+                rows[0].controls.sampler,
+                u,
+                allowed=masks[0] if same else torch.stack(masks),
+                history=_stacked(histories),
+            )
+        except NoLegalToken as error:  # every row has the same constraint and the same place in it
+            yield from (row.finished("dead_end", str(error)) for row in rows)
+            self._rows = []
+            return
+        sampling_s = (time.perf_counter() - began) / len(rows)
+        for i, (row, forward, draw) in enumerate(zip(rows, forwards, draws, strict=True)):
+            if forward.phase == "prefill":
+                row.prefill_s += forward.seconds
+            else:
+                row.decode_s += forward.seconds
+            row.decode_s += sampling_s
+            inspection = None
+            if self._inspected:
+                inspection = inspect(
+                    forward.logits,
+                    row.controls.sampler,
+                    u[i],
+                    draw.token,
+                    name=self._tokenizer.name,
+                    allowed=masks[i],
+                    history=histories[i],
+                )
+            step = make_step(
+                row.run,
+                row.controls,
+                forward,
+                draw,
+                u=u[i],
+                sampling_s=sampling_s,
+                cache_bytes=cache_bytes // len(rows),
+                inspection=inspection,
+            )
+            yield RowEvent(row.number, step)
+
+    def _alone(self) -> Iterator[RowEvent]:
+        """Rows whose window slides go on one by one: each slides at line ends of its own."""
+        for row in self._rows:
+            generator = Generator(
+                self._model,
+                self._tokenizer,
+                self._prompt,
+                row.controls,
+                constraint=self._constraint,
+                given=row.run.ids[row.run.prompt_length :],
+                inspected=self._inspected,
+                cancelled=self._cancelled,
+            )
+            for event in generator:
+                yield RowEvent(row.number, event)
+        self._rows = []
+
+
+def _stacked(histories: Sequence[History | None]) -> History | None:
+    known = [history for history in histories if history is not None]
+    if not known:
+        return None
+    return History(
+        torch.cat([h.generated for h in known]),
+        torch.cat([h.seen for h in known]),
+        known[0].exempt,
+    )

@@ -1,0 +1,101 @@
+"""The keys and values of tokens already read, kept outside the model.
+
+One cache belongs to one run. The model writes to it and reads from it through
+``extend``; everything else (how much is filled, how many bytes that is, going
+back) is answered here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from model.config import GPTConfig
+
+
+class Snapshot(NamedTuple):
+    """A cache's state at one moment: a copy that later writes do not touch."""
+
+    position: int
+    keys_values: Tensor
+
+
+class KVCache:
+    """Preallocated keys and values: ``[n_layer, 2, batch, n_head, block_size, head_size]``."""
+
+    def __init__(
+        self, config: GPTConfig, batch: int = 1, dtype: torch.dtype = torch.float32
+    ) -> None:
+        self.config = config
+        head_size = config.n_embd // config.n_head
+        self._store = torch.zeros(
+            config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
+        )
+        # Views made once: indexing a tensor costs microseconds, a list nothing.
+        self._layers = [(layer[0], layer[1]) for layer in self._store]
+        self.position = 0
+        """Tokens held: the position that the next token takes."""
+
+    @property
+    def batch(self) -> int:
+        """Sequences held side by side."""
+        return self._store.shape[2]
+
+    @property
+    def capacity(self) -> int:
+        """Tokens that fit."""
+        return self._store.shape[4]
+
+    @property
+    def bytes_per_token(self) -> int:
+        """2 · layers · width · bytes per value, for each sequence."""
+        return 2 * self.config.n_layer * self.config.n_embd * self._store.element_size()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the keys and values in use: ``bytes_per_token`` · tokens · batch."""
+        return self.bytes_per_token * self.position * self.batch
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the whole preallocated store."""
+        return self._store.nbytes
+
+    def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Store ``[B, H, T, hd]`` new keys and values after those held; return all of them.
+
+        The position moves only with ``advance``, once every layer has written.
+        """
+        end = self.position + keys.shape[2]
+        all_keys, all_values = self._layers[layer]
+        all_keys[:, :, self.position : end] = keys
+        all_values[:, :, self.position : end] = values
+        return all_keys[:, :, :end], all_values[:, :, :end]
+
+    def advance(self, tokens: int) -> None:
+        """Count ``tokens`` as held, after a forward pass wrote them in every layer."""
+        if self.position + tokens > self.capacity:
+            raise ValueError(f"{self.position} + {tokens} tokens, but {self.capacity} fit")
+        self.position += tokens
+
+    def truncate(self, position: int) -> None:
+        """Forget everything from ``position`` on; what stands before stays valid."""
+        if not 0 <= position <= self.position:
+            raise ValueError(f"cannot truncate to {position}: {self.position} tokens are held")
+        self.position = position
+
+    def keep_rows(self, rows: list[int]) -> None:
+        """Keep these sequences of the batch, in this order; the others have ended."""
+        self._store = self._store[:, :, rows].contiguous()
+        self._layers = [(layer[0], layer[1]) for layer in self._store]
+
+    def snapshot(self) -> Snapshot:
+        """A copy of what is held, to come back to with ``restore``."""
+        return Snapshot(self.position, self._store[..., : self.position, :].clone())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of a cache of the same shape."""
+        self._store[..., : snapshot.position, :] = snapshot.keys_values
+        self.position = snapshot.position

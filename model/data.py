@@ -1,0 +1,170 @@
+"""Poems as training batches.
+
+The batch at a step is a pure function of (seed, step): a run that is resumed, or
+split over processes, reads the same rows in the same order.
+
+Two kinds of rows. A *poem row* is one poem from its start token to its end token,
+so that a position always means the same place in a line; a batch gathers poems of
+about one length, which needs almost no padding because the forms fix the length. A
+*fragment row* is a window from anywhere in the verse, without a start token, which
+teaches the model to read a text that is not the beginning of a poem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.tokenizers import Tokenizer
+
+IGNORE = -100
+"""Target of a position that is not counted: padding, and characters unknown to the vocabulary."""
+
+FRAGMENT_LENGTHS = (8, 16, 32, 64, 128)
+"""Windows of several lengths: a short one shows more beginnings for the same cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One forward pass of training."""
+
+    inputs: Tensor
+    """``[rows, T]`` token ids."""
+    targets: Tensor
+    """``[rows, T]`` the ids that follow, or ``IGNORE``."""
+
+    @property
+    def counted(self) -> int:
+        """Targets that count."""
+        return int((self.targets != IGNORE).sum())
+
+    def shard(self, rank: int, world: int) -> Batch:
+        """The rows that one of ``world`` processes takes."""
+        return Batch(self.inputs[rank::world], self.targets[rank::world])
+
+
+def encode_poems(
+    texts: Iterable[str], tokenizer: Tokenizer, start_id: int | None = None
+) -> list[np.ndarray]:
+    """Each poem as ids: a start token, the text (unknown characters as ``<unk>``), the end."""
+    start = tokenizer.start_id if start_id is None else start_id
+    return [
+        np.array([start, *tokenizer.encode(text, "unk"), tokenizer.end_id], dtype=np.int64)
+        for text in texts
+    ]
+
+
+class BatchPlan:
+    """Every batch of a training run."""
+
+    def __init__(
+        self,
+        poems: Sequence[np.ndarray],
+        *,
+        block_size: int,
+        batch_tokens: int,
+        fragment_share: float,
+        seed: int,
+        unk_id: int,
+    ) -> None:
+        """``batch_tokens``: targets a batch, about; ``fragment_share``: the part of all
+        batches that are fragment rows, [0, 1)."""
+        self.block_size = block_size
+        self.batch_tokens = batch_tokens
+        self.seed = seed
+        self.unk_id = unk_id
+        self.rows = [poem[: block_size + 1] for poem in poems]
+        self.stream = np.concatenate(poems)
+        self._lengths = np.array([len(row) for row in self.rows])
+        poem_batches = len(self._cut(np.argsort(self._lengths, kind="stable")))
+        self.fragment_batches = round(poem_batches * fragment_share / (1 - fragment_share))
+        self.batches_per_epoch = poem_batches + self.fragment_batches
+        self._epoch = lru_cache(maxsize=2)(self._plan_epoch)
+
+    @property
+    def tokens_per_epoch(self) -> int:
+        """Targets that an epoch shows, about."""
+        return int(self._lengths.sum()) + self.fragment_batches * self.batch_tokens
+
+    def batch(self, index: int) -> Batch:
+        """The batch with this number, from 0 on without end."""
+        epoch, place = divmod(index, self.batches_per_epoch)
+        rows = self._epoch(epoch)[place]
+        if rows is None:
+            return self._fragments(index)
+        return pad_rows([self.rows[i] for i in rows], self.unk_id)
+
+    def _plan_epoch(self, epoch: int) -> list[np.ndarray | None]:
+        """Row numbers of each batch, ``None`` for fragments, in a shuffled order."""
+        random = np.random.default_rng((self.seed, epoch))
+        shuffled = random.permutation(len(self.rows))
+        by_length = shuffled[np.argsort(self._lengths[shuffled], kind="stable")]
+        batches: list[np.ndarray | None] = [*self._cut(by_length)]
+        batches += [None] * self.fragment_batches
+        return [batches[i] for i in random.permutation(len(batches))]
+
+    def _cut(self, order: np.ndarray) -> list[np.ndarray]:
+        """Cut rows sorted by length into batches of about ``batch_tokens``."""
+        filled = np.cumsum(self._lengths[order])
+        edges = np.flatnonzero(np.diff(filled // self.batch_tokens)) + 1
+        return [part for part in np.split(order, edges) if len(part)]
+
+    def _fragments(self, index: int) -> Batch:
+        """Windows of one length from anywhere in the verse."""
+        random = np.random.default_rng((self.seed, index, 1))
+        lengths = [n for n in FRAGMENT_LENGTHS if n <= self.block_size]
+        length = int(random.choice(lengths))
+        count = max(1, self.batch_tokens // length)
+        starts = random.integers(0, max(1, len(self.stream) - length - 1), size=count)
+        return pad_rows([self.stream[s : s + length + 1] for s in starts], self.unk_id)
+
+
+def pad_rows(rows: Sequence[np.ndarray], unk_id: int) -> Batch:
+    """Rows of ids as inputs and shifted targets, padded on the right."""
+    width = max(len(row) for row in rows) - 1
+    inputs = np.zeros((len(rows), width), dtype=np.int64)
+    targets = np.full((len(rows), width), IGNORE, dtype=np.int64)
+    for i, row in enumerate(rows):
+        inputs[i, : len(row) - 1] = row[:-1]
+        targets[i, : len(row) - 1] = np.where(row[1:] == unk_id, IGNORE, row[1:])
+    return Batch(torch.from_numpy(inputs), torch.from_numpy(targets))
+
+
+def evaluation_batches(
+    poems: Sequence[np.ndarray], *, block_size: int, batch_tokens: int, unk_id: int
+) -> Iterable[Batch]:
+    """Every poem once, each of its tokens after the start counted once.
+
+    A poem longer than the block is read in windows that overlap by half a block, of
+    which only the new half counts.
+    """
+    windows: list[tuple[np.ndarray, int]] = []  # ids, how many targets were counted before
+    for poem in poems:
+        windows.append((poem[: block_size + 1], 0))
+        done = block_size
+        while done < len(poem) - 1:
+            begin = done - block_size // 2
+            window = poem[begin : begin + block_size + 1]
+            windows.append((window, done - begin))
+            done = begin + len(window) - 1
+    windows.sort(key=lambda window: len(window[0]))
+    group: list[tuple[np.ndarray, int]] = []
+    for ids, before in windows:
+        if group and (len(group) + 1) * len(ids) > batch_tokens:
+            yield _counted_batch(group, unk_id)
+            group = []
+        group.append((ids, before))
+    if group:
+        yield _counted_batch(group, unk_id)
+
+
+def _counted_batch(group: Sequence[tuple[np.ndarray, int]], unk_id: int) -> Batch:
+    batch = pad_rows([ids for ids, _ in group], unk_id)
+    for row, (_, before) in enumerate(group):
+        batch.targets[row, :before] = IGNORE
+    return batch

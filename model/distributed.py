@@ -1,0 +1,70 @@
+"""One process or several: what ``torchrun`` sets up, behind one small type."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from model.gpt import GPT
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """This process among those that train together; alone it is 0 of 1."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+    @property
+    def main(self) -> bool:
+        """True in the one process that reports and writes files."""
+        return self.rank == 0
+
+    def wrap(self, model: GPT) -> nn.Module:
+        """The module to call in training: averages gradients where there are several."""
+        if self.world == 1:
+            return model
+        return DistributedDataParallel(model)
+
+    def accumulating(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
+        """Gradients are exchanged once a step, in its last backward pass."""
+        if isinstance(module, DistributedDataParallel) and not last:
+            context: AbstractContextManager[None] = module.no_sync()
+            return context
+        return nullcontext()
+
+    def total(self, value: Tensor) -> Tensor:
+        """The sum of ``value`` over all processes."""
+        if self.world > 1:
+            dist.all_reduce(value)
+        return value
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    """Join the group that ``torchrun`` describes in the environment, if any; leave it after.
+
+    Uses nccl where every process has a GPU of its own, gloo otherwise.
+    """
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    cuda = torch.cuda.is_available() and torch.cuda.device_count() > local
+    device = torch.device("cuda", local) if cuda else torch.device("cpu")
+    if world == 1:
+        yield Processes(0, 1, device)
+        return
+    if cuda:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if cuda else "gloo")
+    try:
+        yield Processes(dist.get_rank(), world, device)
+    finally:
+        dist.destroy_process_group()

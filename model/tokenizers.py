@@ -1,0 +1,195 @@
+"""Text to ids and back, and the text of a stream of ids.
+
+Knows nothing of tensors or models. Nothing is replaced silently: a character
+that a tokenizer cannot represent raises an error that names it, unless the
+caller chose what to do with such characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+from model.errors import CheckpointError, UnknownCharacters
+
+Unknown = Literal["error", "drop", "unk"]
+"""What to do with characters outside the vocabulary."""
+
+LOST = "□"
+"""How the unknown token reads: the printed sign for a lost character."""
+
+
+class Tokenizer(Protocol):
+    """What the engine asks of a tokenizer."""
+
+    start_id: int
+    """The token that stands before the first one of a text."""
+    end_id: int
+    """The token that ends a text."""
+    unk_id: int
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Ids that are no text: start, end, unknown, tags."""
+
+    @property
+    def hash(self) -> str:
+        """Hex digest of everything that decides what an id means."""
+
+    def encode(self, text: str, unknown: Unknown = "error") -> list[int]:
+        """The ids of ``text``, without start or end.
+
+        Raises ``UnknownCharacters`` for what the vocabulary lacks, unless told to
+        ``drop`` it or to put the ``unk`` token in its place.
+        """
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; special tokens are no text."""
+
+    def piece_bytes(self, token: int) -> bytes:
+        """The UTF-8 bytes that a token adds: a whole character, several, or a part of one."""
+
+    def name(self, token: int) -> str:
+        """A visible, single-line name of a token for tables."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to build the tokenizer again."""
+
+
+class CharTokenizer:
+    """One id a character, for verse.
+
+    Three special ids stand first: ``<unk>``, ``<poem>``, which both begins a poem
+    and ends it (as the line feed does in the lesson), and ``<song>``, which begins
+    a poem of the Song corpus, so that a model trained on both knows which it reads.
+    """
+
+    SPECIALS = ("<unk>", "<poem>", "<song>")
+    unk_id = 0
+    start_id = 1
+    end_id = 1
+    song_id = 2
+
+    def __init__(self, characters: Sequence[str]) -> None:
+        """``characters``: the vocabulary in id order, after the specials; each once."""
+        if len(set(characters)) != len(characters) or any(len(c) != 1 for c in characters):
+            raise CheckpointError("a character vocabulary must hold single characters, each once")
+        self.characters = tuple(characters)
+        self._ids = {c: i for i, c in enumerate(self.characters, len(self.SPECIALS))}
+        self._texts = (LOST, "", "", *self.characters)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], minimum: int = 2) -> CharTokenizer:
+        """The characters that occur at least ``minimum`` times, most frequent first
+        (ties by code point, so that the same corpus gives the same ids)."""
+        counts = Counter[str]()
+        for text in texts:
+            counts.update(text)
+        kept = [c for c, n in counts.items() if n >= minimum]
+        return cls(sorted(kept, key=lambda c: (-counts[c], c)))
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self._texts)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        return frozenset(range(len(self.SPECIALS)))
+
+    @cached_property
+    def hash(self) -> str:
+        document = json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
+        return hashlib.sha256(document.encode()).hexdigest()
+
+    def encode(self, text: str, unknown: Unknown = "error") -> list[int]:
+        ids = [self._ids.get(c, self.unk_id) for c in text]
+        if unknown == "unk" or self.unk_id not in ids:
+            return ids
+        if unknown == "drop":
+            return [i for i in ids if i != self.unk_id]
+        missing = dict.fromkeys(c for c, i in zip(text, ids, strict=True) if i == self.unk_id)
+        raise UnknownCharacters("".join(missing))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self._texts[i] for i in ids)
+
+    def piece_bytes(self, token: int) -> bytes:
+        return self._texts[token].encode()
+
+    def name(self, token: int) -> str:
+        if token < len(self.SPECIALS):
+            return self.SPECIALS[token]
+        return visible_name(self._texts[token])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": "char",
+            "specials": list(self.SPECIALS),
+            "characters": "".join(self.characters),
+        }
+
+
+def tokenizer_from_json(document: dict[str, Any]) -> Tokenizer:
+    """The tokenizer that ``to_json`` described; refuses a kind it does not know."""
+    kind = document.get("kind")
+    if kind != "char" or tuple(document.get("specials", ())) != CharTokenizer.SPECIALS:
+        raise CheckpointError(
+            f"tokenizer of kind {kind!r} is not one that this version reads; "
+            "use the version that wrote the checkpoint, or train again"
+        )
+    return CharTokenizer(tuple(document["characters"]))
+
+
+class StreamDecoder:
+    """Turns ids, one at a time, into increments of text.
+
+    Bytes of a character that is not complete yet wait; the increments joined, with
+    ``flush`` at the end, equal the decoding of all the ids. Bytes that can never
+    become a character read as U+FFFD, as soon as that is certain.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._waiting = b""
+
+    def push(self, token: int) -> str:
+        """The text that ``token`` completes; may be empty."""
+        data = self._waiting + self._tokenizer.piece_bytes(token)
+        cut = _complete(data)
+        self._waiting = data[cut:]
+        return data[:cut].decode("utf-8", errors="replace")
+
+    def flush(self) -> str:
+        """What is left of an unfinished character, as U+FFFD; empty otherwise."""
+        rest, self._waiting = self._waiting, b""
+        return rest.decode("utf-8", errors="replace")
+
+
+def _complete(data: bytes) -> int:
+    """How many bytes of ``data`` can be decoded now: all but an unfinished last character."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte < 0x80:
+            return len(data)
+        if byte >= 0xC0:  # the first byte of a character says how many belong to it
+            need = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            valid_start = 0xC2 <= byte <= 0xF4
+            return len(data) - back if valid_start and back < need else len(data)
+    return len(data)
+
+
+def visible_name(text: str) -> str:
+    """``text`` made visible on one line: ``\\n`` as ⏎, space as ␠, others by code point."""
+    named = {"\n": "⏎", "\t": "⇥", " ": "␠", "\u3000": "␠全"}
+    return "".join(
+        named.get(c, c if not unicodedata.category(c).startswith(("C", "Z")) else f"U+{ord(c):04X}")
+        for c in text
+    )

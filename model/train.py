@@ -1,0 +1,289 @@
+"""The training loop: a generator of progress records.
+
+Knows nothing of who listens: the command line draws a bar from the records, a test
+collects them. What a step does is a pure function of the state before it and of
+(seed, step), so that a run killed at any moment resumes exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from model.checkpoint import read_safetensors, write_safetensors
+from model.config import TrainConfig
+from model.data import IGNORE, Batch, BatchPlan, encode_poems, evaluation_batches
+from model.distributed import Processes
+from model.errors import CheckpointError
+from model.gpt import GPT
+from model.optim import build_optimizers, clip_gradients, scale_learning_rates
+from model.tokenizers import Tokenizer
+
+STATE_FORMAT = "yinchuang-training-state"
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRecord:
+    """What is known after a step."""
+
+    step: int
+    """Steps done."""
+    loss: float
+    """Mean training loss of the step, nats a target."""
+    held_out: float | None
+    """Held-out loss in nats a character, at the steps where it was measured."""
+    rate: float
+    """Learning rate as a share of its full height."""
+    tokens: int
+    """Targets shown since the beginning of the run."""
+    tokens_per_s: float
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Encoded poems."""
+
+    train: Sequence[np.ndarray]
+    held_out: Sequence[np.ndarray]
+
+
+class Trainer:
+    """A model, its optimizers and the data, at some step of a run."""
+
+    def __init__(
+        self,
+        model: GPT,
+        tokenizer: Tokenizer,
+        corpus: Corpus,
+        config: TrainConfig,
+        processes: Processes,
+        folder: Path,
+    ) -> None:
+        self.model = model.to(processes.device)
+        self.tokenizer = tokenizer
+        self.corpus = corpus
+        self.config = config
+        self.processes = processes
+        self.state_file = folder / "state.safetensors"
+        self.step = 0
+        self.tokens = 0
+        self.losses: list[tuple[int, float, float | None]] = []
+        """(step, training loss, held-out loss where measured): what the plot shows."""
+        self._module = processes.wrap(self.model)
+        self._optimizers = build_optimizers(
+            self.model,
+            muon_lr=config.muon_lr,
+            adam_lr=config.adam_lr,
+            weight_decay=config.weight_decay,
+        )
+        self._plan = BatchPlan(
+            corpus.train,
+            block_size=model.config.block_size,
+            batch_tokens=config.batch_tokens,
+            fragment_share=config.fragment_share,
+            seed=config.seed,
+            unk_id=tokenizer.unk_id,
+        )
+
+    def run(self) -> Iterator[TrainRecord]:
+        """Train from the present step to the last; one record a step.
+
+        The state is saved as the configuration says, after the last step, and when
+        the caller closes the iterator (Ctrl-C included).
+        """
+        saved = self.step
+        began, begun_at = time.perf_counter(), self.tokens
+        try:
+            while self.step < self.config.steps:
+                rate = self.config.rate(self.step)
+                loss = self._one_step(rate)
+                held_out = None
+                if self.step % self.config.eval_every == 0 or self.step == self.config.steps:
+                    held_out = self.held_out_loss()
+                self.losses.append((self.step, loss, held_out))
+                if self.step % self.config.save_every == 0:
+                    self.save()
+                    saved = self.step
+                speed = (self.tokens - begun_at) / (time.perf_counter() - began)
+                left = (self.config.steps - self.step) * self.tokens / self.step / speed
+                yield TrainRecord(self.step, loss, held_out, rate, self.tokens, speed, left)
+        finally:
+            if saved != self.step:
+                self.save()
+
+    def _one_step(self, rate: float) -> float:
+        """Read the step's batches, update the weights; the mean loss over all processes."""
+        first = self.step * self.config.accumulate
+        batches = [self._plan.batch(first + i) for i in range(self.config.accumulate)]
+        counted = sum(batch.counted for batch in batches)
+        # Dropout's randomness belongs to the step, so that a resumed run repeats it.
+        torch.manual_seed(hash((self.config.seed, self.step, self.processes.rank)))
+        self.model.train()
+        total = torch.zeros((), device=self.processes.device)
+        for i, batch in enumerate(batches):
+            with self.processes.accumulating(self._module, last=i == len(batches) - 1):
+                part = batch.shard(self.processes.rank, self.processes.world)
+                nats = summed_loss(self._module, part, self.processes.device)
+                # Gradients are averaged over processes: scale so that the result is the
+                # mean over every target of the step, however unequal the shards.
+                torch.autograd.backward(nats * (self.processes.world / counted))
+                total += nats.detach()
+        clip_gradients(self.model, self.config.clip)
+        scale_learning_rates(self._optimizers, rate)
+        for optimizer in self._optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        self.tokens += counted
+        return float(self.processes.total(total)) / counted
+
+    def held_out_loss(self) -> float:
+        """Nats a character over the held-out poems; each poem read from its start, the end
+        mark counted as a character, characters outside the vocabulary left out."""
+        return held_out_loss(
+            self.model, self.corpus.held_out, self.tokenizer.unk_id, self.processes.device
+        )
+
+    def save(self) -> None:
+        """Write everything a resumed run needs, atomically; only the main process does."""
+        if not self.processes.main:
+            return
+        tensors = {f"model.{k}": p.detach().contiguous() for k, p in self.model.named_parameters()}
+        for number, optimizer in enumerate(self._optimizers):
+            for key, value in _optimizer_tensors(optimizer).items():
+                tensors[f"optimizer.{number}.{key}"] = value
+        progress = {"step": self.step, "tokens": self.tokens, "losses": self.losses}
+        header = {
+            "format": STATE_FORMAT,
+            "version": str(STATE_VERSION),
+            "progress": json.dumps(progress),
+            "fixed": json.dumps(self._fixed()),
+        }
+        write_safetensors(self.state_file, tensors, header)
+
+    def resume(self) -> bool:
+        """Continue from the saved state, if there is one; whether there was.
+
+        Refuses a state of another shape, tokenizer, corpus or schedule, naming the
+        difference. More steps may be asked for while the decay has not begun.
+        """
+        if not self.state_file.exists():
+            return False
+        tensors, header = read_safetensors(self.state_file, STATE_FORMAT, STATE_VERSION)
+        progress = json.loads(header["progress"])
+        self._refuse_other_run(json.loads(header["fixed"]), progress["step"])
+        own = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name, parameter in own.items():
+                parameter.copy_(tensors[f"model.{name}"])
+        for number, optimizer in enumerate(self._optimizers):
+            prefix = f"optimizer.{number}."
+            part = {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}
+            _fill_optimizer(optimizer, part)
+        self.step, self.tokens = progress["step"], progress["tokens"]
+        self.losses = [tuple(row) for row in progress["losses"]]
+        return True
+
+    def _fixed(self) -> dict[str, Any]:
+        """What must be equal for a saved state to be continued."""
+        train = asdict(self.config)
+        for free in ("eval_every", "save_every"):
+            del train[free]
+        return {
+            "model": asdict(self.model.config),
+            "tokenizer": self.tokenizer.hash,
+            "poems": [len(self.corpus.train), len(self._plan.stream)],
+            "train": train,
+        }
+
+    def _refuse_other_run(self, saved: Mapping[str, Any], step: int) -> None:
+        own = json.loads(json.dumps(self._fixed()))
+        theirs = dict(saved, train=dict(saved["train"]))
+        earliest_decay = min(own["train"]["steps"], theirs["train"]["steps"]) * (
+            1 - max(own["train"]["decay"], theirs["train"]["decay"])
+        )
+        if step <= earliest_decay:  # both schedules are the same so far
+            for name in ("steps", "decay"):
+                theirs["train"][name] = own["train"][name]
+        for part in ("model", "tokenizer", "poems", "train"):
+            if theirs[part] != own[part]:
+                raise CheckpointError(
+                    f"{self.state_file}: saved by a run with another {part} "
+                    f"({_difference(theirs[part], own[part])}); "
+                    "give the same settings, or another --name for a new run"
+                )
+
+
+def _difference(saved: Any, asked: Any) -> str:
+    if isinstance(saved, dict) and isinstance(asked, dict):
+        return ", ".join(
+            f"{k} {saved.get(k)} there, {asked.get(k)} here"
+            for k in saved | asked
+            if saved.get(k) != asked.get(k)
+        )
+    return f"{saved} there, {asked} here"
+
+
+def summed_loss(module: nn.Module, batch: Batch, device: torch.device) -> Tensor:
+    """Sum over the counted targets of their cross-entropy, in nats."""
+    logits = module(batch.inputs.to(device))
+    return F.cross_entropy(
+        logits.flatten(0, 1),
+        batch.targets.to(device).flatten(),
+        ignore_index=IGNORE,
+        reduction="sum",
+    )
+
+
+@torch.no_grad()
+def held_out_loss(
+    model: GPT, poems: Sequence[np.ndarray], unk_id: int, device: torch.device
+) -> float:
+    """Mean cross-entropy in nats a character over ``poems``, each from its start."""
+    model.eval()
+    nats, counted = 0.0, 0
+    for batch in evaluation_batches(
+        poems, block_size=model.config.block_size, batch_tokens=4096, unk_id=unk_id
+    ):
+        nats += float(summed_loss(model, batch, device))
+        counted += batch.counted
+    return nats / counted
+
+
+def encode_corpus(
+    train: Sequence[str], held_out: Sequence[str], song: Sequence[str], tokenizer: Tokenizer
+) -> Corpus:
+    """Encode the texts; Song poems join the training set behind their own start token."""
+    song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
+    poems = encode_poems(train, tokenizer) + encode_poems(song, tokenizer, song_start)
+    return Corpus(poems, encode_poems(held_out, tokenizer))
+
+
+def _optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{key}": value.contiguous() if isinstance(value, Tensor) else torch.tensor(value)
+        for index, values in state.items()
+        for key, value in values.items()
+    }
+
+
+def _fill_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    document = optimizer.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, key = name.split(".", 1)
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({**document, "state": state})

@@ -1,0 +1,1 @@
+"""Shipped checkpoints: safetensors files, read by ``model.registry``."""
