@@ -64,8 +64,8 @@ class VerseForm:
 
 
 FORMS: dict[str, VerseForm] = {
-    form.name: form
-    for form in (
+    known.name: known
+    for known in (
         VerseForm("五绝", 4, 5),
         VerseForm("七绝", 4, 7),
         VerseForm("五律", 8, 5),
@@ -100,7 +100,7 @@ def form(name: str) -> VerseForm:
 
 def shape_of(text: str) -> VerseForm | None:
     """The form of ``FORMS`` that ``text`` fills exactly, or ``None``."""
-    return next((form for form in FORMS.values() if form.holds(text)), None)
+    return next((known for known in FORMS.values() if known.holds(text)), None)
 
 
 def is_han(char: str) -> bool:
