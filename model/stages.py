@@ -102,7 +102,8 @@ def truncate(logits: Tensor, truncations: list[Truncation]) -> Tensor:
             ranking = Ranking(row, p)
         except NoLegalToken:
             continue
-        ids = ranking.ids[: ranking.kept(truncations)[-1]]
+        count = ranking.kept(truncations)[-1]  # may rank further, so before the next line
+        ids = ranking.ids[:count]
         kept[ids] = row[ids]
     return torch.from_numpy(out).to(scores.device).view(scores.shape)
 
