@@ -7,6 +7,7 @@ caller chose what to do with such characters.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import unicodedata
@@ -80,7 +81,7 @@ class CharTokenizer:
 
     def __init__(self, characters: Sequence[str]) -> None:
         """``characters``: the vocabulary in id order, after the specials; each once."""
-        if len(set(characters)) != len(characters) or any(len(c) != 1 for c in characters):
+        if len(set(characters)) != len(characters) or not all(map(_is_character, characters)):
             raise CheckpointError("a character vocabulary must hold single characters, each once")
         self.characters = tuple(characters)
         self._ids = {c: i for i, c in enumerate(self.characters, len(self.SPECIALS))}
@@ -158,32 +159,20 @@ class StreamDecoder:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._waiting = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def push(self, token: int) -> str:
         """The text that ``token`` completes; may be empty."""
-        data = self._waiting + self._tokenizer.piece_bytes(token)
-        cut = _complete(data)
-        self._waiting = data[cut:]
-        return data[:cut].decode("utf-8", errors="replace")
+        return self._decoder.decode(self._tokenizer.piece_bytes(token))
 
     def flush(self) -> str:
         """What is left of an unfinished character, as U+FFFD; empty otherwise."""
-        rest, self._waiting = self._waiting, b""
-        return rest.decode("utf-8", errors="replace")
+        return self._decoder.decode(b"", final=True)
 
 
-def _complete(data: bytes) -> int:
-    """How many bytes of ``data`` can be decoded now: all but an unfinished last character."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte < 0x80:
-            return len(data)
-        if byte >= 0xC0:  # the first byte of a character says how many belong to it
-            need = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            valid_start = 0xC2 <= byte <= 0xF4
-            return len(data) - back if valid_start and back < need else len(data)
-    return len(data)
+def _is_character(text: object) -> bool:
+    """One character that UTF-8 can write: half of a surrogate pair is none."""
+    return isinstance(text, str) and len(text) == 1 and not "\ud800" <= text <= "\udfff"
 
 
 def visible_name(text: str) -> str:
