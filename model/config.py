@@ -5,7 +5,6 @@ Knows ranges and units; knows nothing of tensors.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -92,7 +91,8 @@ class SamplerConfig:
         if self.repetition == 0:
             raise SettingError("repetition", self.repetition, "a number above 0, up to 10")
         _whole("window", self.window, low=0)
-        if sorted(self.order) != sorted(STAGES):
+        named = isinstance(self.order, tuple) and all(isinstance(s, str) for s in self.order)
+        if not named or sorted(self.order) != sorted(STAGES):
             raise SettingError("order", self.order, f"each of {', '.join(STAGES)} once")
 
     @property
@@ -127,7 +127,7 @@ class Controls:
             raise SettingError("cache", self.cache, "on, off or race")
         _whole("seed", self.seed, low=0, high=2**64 - 1)
         _whole("max_tokens", self.max_tokens, low=1)
-        if isinstance(self.stop, str) or not all(isinstance(s, str) for s in self.stop):
+        if not isinstance(self.stop, tuple) or not all(isinstance(s, str) for s in self.stop):
             raise SettingError("stop", self.stop, "a tuple of strings")
         if "" in self.stop:
             raise SettingError("stop", self.stop, "strings of at least one character")
@@ -155,7 +155,7 @@ def _real(name: str, value: object, *, low: float, high: float) -> None:
     takes = f"a number from {low:g} to {high:g}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise SettingError(name, value, takes)
-    if not math.isfinite(value) or not low <= value <= high:
+    if not low <= value <= high:  # neither holds for NaN
         raise SettingError(name, value, takes)
 
 
