@@ -22,12 +22,15 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from model.config import GPTConfig
-from model.errors import CheckpointError, SettingError
+from model.errors import CheckpointError, UserError
 from model.gpt import GPT
 from model.tokenizers import Tokenizer, tokenizer_from_json
 
 FORMAT = "yinchuang-gpt"
 VERSION = 1
+
+_DAMAGE = (KeyError, TypeError, ValueError, OverflowError, RecursionError)
+"""What reading a document of the wrong shape raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,9 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         config = GPTConfig(**json.loads(header["config"]))
         tokenizer = tokenizer_from_json(json.loads(header["tokenizer"]))
-        training = json.loads(header["training"])
+        training = dict(json.loads(header["training"]))
         stored_hash = header["tokenizer_hash"]
-    except (KeyError, TypeError, ValueError, SettingError) as error:
+    except (*_DAMAGE, AttributeError, UserError) as error:
         raise CheckpointError(
             f"{path}: its header is damaged ({error}); get the file again"
         ) from error
@@ -84,8 +87,12 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 
 def _filled(path: Path, config: GPTConfig, tensors: dict[str, Tensor]) -> GPT:
-    with torch.device("meta"):  # shapes only: the values come from the file
-        model = GPT(config)
+    _refuse_depth(path, config, tensors)
+    try:
+        with torch.device("meta"):  # shapes only: the values come from the file
+            model = GPT(config)
+    except (RuntimeError, *_DAMAGE) as error:  # sizes past what an index can count
+        raise CheckpointError(f"{path}: its header asks for an impossible shape") from error
     expected = {name: tuple(p.shape) for name, p in model.named_parameters()}
     found = {name: tuple(t.shape) for name, t in tensors.items()}
     if expected != found:
@@ -96,15 +103,23 @@ def _filled(path: Path, config: GPTConfig, tensors: dict[str, Tensor]) -> GPT:
     return model.eval()
 
 
+def _refuse_depth(path: Path, config: GPTConfig, tensors: Mapping[str, Tensor]) -> None:
+    """A damaged header may ask for a billion layers: look before building them."""
+    deepest = f"blocks.{config.n_layer - 1}.fc.weight"
+    if deepest not in tensors:
+        raise CheckpointError(f"{path}: its header asks for weight {deepest!r}, which it lacks")
+
+
 def write_safetensors(path: Path, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
     """Write tensors and a text header to ``path``, all or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        temporary = Path(name)
         save_file(tensors, temporary, metadata=header)
-        with temporary.open("rb") as written:
+        with temporary.open("r+b") as written:
             os.fsync(written.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
@@ -113,16 +128,17 @@ def write_safetensors(path: Path, tensors: dict[str, Tensor], header: dict[str, 
             f"cannot write {path} ({error}); the old file is untouched"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def read_safetensors(
     path: Path, format_name: str, version: int
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and header of a file of this format, or a ``CheckpointError``."""
-    if not path.is_file():
-        raise CheckpointError(f"{path}: there is no such model file")
     try:
+        if not path.is_file():
+            raise CheckpointError(f"{path}: there is no such model file")
         with safe_open(path, framework="pt") as file:
             header = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

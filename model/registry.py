@@ -38,7 +38,7 @@ class ModelSpec:
     @property
     def available(self) -> bool:
         """The file is there."""
-        return self.path.is_file()
+        return _is_file(self.path)
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,19 @@ def find(name: str) -> ModelSpec:
         if spec.name == name:
             return spec
     path = Path(name)
-    if path.suffix == ".safetensors" or path.is_file():
+    if path.suffix == ".safetensors" or _is_file(path):
         return ModelSpec(path.stem, path, "a checkpoint of yours")
     known = ", ".join(spec.name for spec in specs())
     raise InputError(
         f"there is no model named {name!r}; use one of {known}, or the path of a .safetensors file"
     )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long, a folder that may not be read
+        return False
 
 
 def load(spec: ModelSpec, threads: int = 1) -> ModelHandle:
