@@ -55,9 +55,8 @@ def processes() -> Iterator[Processes]:
     Uses nccl where every process has a GPU of its own, gloo otherwise.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    cuda = torch.cuda.is_available() and torch.cuda.device_count() > local
-    device = torch.device("cuda", local) if cuda else torch.device("cpu")
+    device = _own_device()
+    cuda = device.type == "cuda"
     if world == 1:
         yield Processes(0, 1, device)
         return
@@ -68,3 +67,13 @@ def processes() -> Iterator[Processes]:
         yield Processes(dist.get_rank(), world, device)
     finally:
         dist.destroy_process_group()
+
+
+def _own_device() -> torch.device:
+    """A GPU where there is one for each process of this machine, else the processor: all
+    of them must come to the same answer, or they wait for each other for ever."""
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", os.environ.get("WORLD_SIZE", "1")))
+    if torch.cuda.is_available() and torch.cuda.device_count() >= here:
+        return torch.device("cuda", local)
+    return torch.device("cpu")
