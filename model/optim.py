@@ -7,7 +7,7 @@ as long as the forward and backward passes. This one works in the dtype it is gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -92,3 +92,23 @@ def scale_learning_rates(optimizers: list[Optimizer], factor: float) -> None:
 def clip_gradients(model: nn.Module, most: float) -> float:
     """Scale the gradients down to a norm of ``most`` where it is larger; the norm before."""
     return float(nn.utils.clip_grad_norm_(model.parameters(), most))
+
+
+def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """What ``optimizer`` remembers of each parameter, as ``number.name``: to be saved."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{index}.{key}": value.contiguous() if isinstance(value, Tensor) else torch.tensor(value)
+        for index, values in state.items()
+        for key, value in values.items()
+    }
+
+
+def fill_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Give ``optimizer`` back what ``optimizer_tensors`` returned."""
+    document = optimizer.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, key = name.split(".", 1)
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({**document, "state": state})

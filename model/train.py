@@ -7,6 +7,7 @@ collects them. What a step does is a pure function of the state before it and of
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from model.checkpoint import read_safetensors, write_safetensors
 from model.config import TrainConfig
@@ -26,7 +26,13 @@ from model.data import IGNORE, Batch, BatchPlan, encode_poems, evaluation_batche
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
-from model.optim import build_optimizers, clip_gradients, scale_learning_rates
+from model.optim import (
+    build_optimizers,
+    clip_gradients,
+    fill_optimizer,
+    optimizer_tensors,
+    scale_learning_rates,
+)
 from model.tokenizers import Tokenizer
 
 STATE_FORMAT = "yinchuang-training-state"
@@ -79,6 +85,7 @@ class Trainer:
         self.state_file = folder / "state.safetensors"
         self.step = 0
         self.tokens = 0
+        self._half_updated = False
         self.losses: list[tuple[int, float, float | None]] = []
         """(step, training loss, held-out loss where measured): what the plot shows."""
         self._module = processes.wrap(self.model)
@@ -96,12 +103,14 @@ class Trainer:
             seed=config.seed,
             unk_id=tokenizer.unk_id,
         )
+        self._corpus_hash = hashlib.sha256(self._plan.stream.tobytes()).hexdigest()[:16]
 
     def run(self) -> Iterator[TrainRecord]:
         """Train from the present step to the last; one record a step.
 
         The state is saved as the configuration says, after the last step, and when
-        the caller closes the iterator (Ctrl-C included).
+        the caller closes the iterator or an exception ends it (Ctrl-C included), unless
+        that fell between the updates of two weights: then the last saved state stands.
         """
         saved = self.step
         began, begun_at = time.perf_counter(), self.tokens
@@ -110,9 +119,10 @@ class Trainer:
                 rate = self.config.rate(self.step)
                 loss = self._one_step(rate)
                 held_out = None
+                self.losses.append((self.step, loss, None))
                 if self.step % self.config.eval_every == 0 or self.step == self.config.steps:
                     held_out = self.held_out_loss()
-                self.losses.append((self.step, loss, held_out))
+                    self.losses[-1] = (self.step, loss, held_out)
                 if self.step % self.config.save_every == 0:
                     self.save()
                     saved = self.step
@@ -120,7 +130,7 @@ class Trainer:
                 left = (self.config.steps - self.step) * self.tokens / self.step / speed
                 yield TrainRecord(self.step, loss, held_out, rate, self.tokens, speed, left)
         finally:
-            if saved != self.step:
+            if saved != self.step and not self._half_updated:
                 self.save()
 
     def _one_step(self, rate: float) -> float:
@@ -142,12 +152,15 @@ class Trainer:
                 total += nats.detach()
         clip_gradients(self.model, self.config.clip)
         scale_learning_rates(self._optimizers, rate)
+        loss = float(self.processes.total(total)) / counted
+        self._half_updated = True
         for optimizer in self._optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         self.step += 1
         self.tokens += counted
-        return float(self.processes.total(total)) / counted
+        self._half_updated = False
+        return loss
 
     def held_out_loss(self) -> float:
         """Nats a character over the held-out poems; each poem read from its start, the end
@@ -162,7 +175,7 @@ class Trainer:
             return
         tensors = {f"model.{k}": p.detach().contiguous() for k, p in self.model.named_parameters()}
         for number, optimizer in enumerate(self._optimizers):
-            for key, value in _optimizer_tensors(optimizer).items():
+            for key, value in optimizer_tensors(optimizer).items():
                 tensors[f"optimizer.{number}.{key}"] = value
         progress = {"step": self.step, "tokens": self.tokens, "losses": self.losses}
         header = {
@@ -182,19 +195,27 @@ class Trainer:
         if not self.state_file.exists():
             return False
         tensors, header = read_safetensors(self.state_file, STATE_FORMAT, STATE_VERSION)
-        progress = json.loads(header["progress"])
-        self._refuse_other_run(json.loads(header["fixed"]), progress["step"])
-        own = dict(self.model.named_parameters())
+        try:
+            progress = json.loads(header["progress"])
+            self._refuse_other_run(json.loads(header["fixed"]), progress["step"])
+            self._take(tensors)
+            self.step, self.tokens = progress["step"], progress["tokens"]
+            self.losses = [tuple(row) for row in progress["losses"]]
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self.state_file}: damaged ({error}); delete it to begin anew"
+            ) from error
+        return True
+
+    def _take(self, tensors: Mapping[str, Tensor]) -> None:
+        """Fill weights and optimizers from a saved state."""
         with torch.no_grad():
-            for name, parameter in own.items():
+            for name, parameter in self.model.named_parameters():
                 parameter.copy_(tensors[f"model.{name}"])
         for number, optimizer in enumerate(self._optimizers):
             prefix = f"optimizer.{number}."
             part = {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}
-            _fill_optimizer(optimizer, part)
-        self.step, self.tokens = progress["step"], progress["tokens"]
-        self.losses = [tuple(row) for row in progress["losses"]]
-        return True
+            fill_optimizer(optimizer, part)
 
     def _fixed(self) -> dict[str, Any]:
         """What must be equal for a saved state to be continued."""
@@ -205,19 +226,21 @@ class Trainer:
             "model": asdict(self.model.config),
             "tokenizer": self.tokenizer.hash,
             "poems": [len(self.corpus.train), len(self._plan.stream)],
+            "corpus": self._corpus_hash,
             "train": train,
         }
 
     def _refuse_other_run(self, saved: Mapping[str, Any], step: int) -> None:
         own = json.loads(json.dumps(self._fixed()))
-        theirs = dict(saved, train=dict(saved["train"]))
+        # Early states do not say which text it was, only how long.
+        theirs = {"corpus": own["corpus"], **saved, "train": dict(saved["train"])}
         earliest_decay = min(own["train"]["steps"], theirs["train"]["steps"]) * (
             1 - max(own["train"]["decay"], theirs["train"]["decay"])
         )
         if step <= earliest_decay:  # both schedules are the same so far
             for name in ("steps", "decay"):
                 theirs["train"][name] = own["train"][name]
-        for part in ("model", "tokenizer", "poems", "train"):
+        for part in ("model", "tokenizer", "poems", "corpus", "train"):
             if theirs[part] != own[part]:
                 raise CheckpointError(
                     f"{self.state_file}: saved by a run with another {part} "
@@ -269,21 +292,3 @@ def encode_corpus(
     song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
     poems = encode_poems(train, tokenizer) + encode_poems(song, tokenizer, song_start)
     return Corpus(poems, encode_poems(held_out, tokenizer))
-
-
-def _optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
-    state = optimizer.state_dict()["state"]
-    return {
-        f"{index}.{key}": value.contiguous() if isinstance(value, Tensor) else torch.tensor(value)
-        for index, values in state.items()
-        for key, value in values.items()
-    }
-
-
-def _fill_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    document = optimizer.state_dict()
-    state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        index, key = name.split(".", 1)
-        state.setdefault(int(index), {})[key] = value
-    optimizer.load_state_dict({**document, "state": state})
