@@ -18,10 +18,11 @@ from torch import Tensor
 from model.cache import KVCache
 from model.config import Controls
 from model.constraints import Constraint
-from model.generate import Forward, Generator, LanguageModel, Prompt, make_step
+from model.generate import Generator, Prompt, make_step
+from model.reader import Forward, LanguageModel
 from model.run import Run
-from model.sampling import History, NoLegalToken, choose, inspect
-from model.steps import Finished, Phase, Step
+from model.sampling import Draw, History, NoLegalToken, choose, inspect
+from model.steps import Finished, FinishReason, Phase, Step
 from model.tokenizers import Tokenizer
 
 
@@ -42,15 +43,34 @@ class _Row:
     controls: Controls
     prefill_s: float = 0.0
     decode_s: float = 0.0
+    dead_end: str = ""
+    """Why no token could be drawn; empty while the row lives."""
 
-    def finished(self, reason: str, detail: str = "") -> RowEvent:
+    @property
+    def ending(self) -> FinishReason | None:
+        """Why the row is over; ``None`` while it goes on."""
+        if self.dead_end:
+            return "dead_end"
+        if self.run.reason:
+            return self.run.reason
+        return "length" if self.run.generated >= self.controls.max_tokens else None
+
+    def book(self, forward: Forward, sampling_s: float) -> None:
+        """Add a step's seconds to the totals."""
+        if forward.phase == "prefill":
+            self.prefill_s += forward.seconds
+        else:
+            self.decode_s += forward.seconds
+        self.decode_s += sampling_s
+
+    def finished(self, reason: FinishReason) -> RowEvent:
         end = Finished(
-            reason,  # type: ignore[arg-type]
+            reason,
             self.run.flush(),
             self.run.generated,
             self.prefill_s,
             self.decode_s,
-            detail,
+            self.dead_end,
         )
         return RowEvent(self.number, end)
 
@@ -85,7 +105,7 @@ class BatchGenerator:
         self._inspected = inspected
         self._cancelled = cancelled
         ids = prompt.encode(tokenizer)
-        begins = 0 if prompt.fragment and prompt.text else 1
+        begins = prompt.begins(ids, tokenizer)
         self._rows = [
             _Row(
                 number,
@@ -97,8 +117,9 @@ class BatchGenerator:
 
     def __iter__(self) -> Iterator[RowEvent]:
         """Steps of all rows in turn; each row ends with its ``Finished``."""
-        length = len(self._rows[0].run.ids)
-        if length > self._model.config.block_size:
+        if not self._rows:
+            return
+        if len(self._rows[0].run.ids) > self._model.config.block_size:
             yield from self._alone()
             return
         cache = KVCache(self._model.config, len(self._rows))
@@ -110,8 +131,8 @@ class BatchGenerator:
                 return
             forwards = self._forward(fed, cache, phase)
             yield from self._draw(forwards, cache.nbytes)
-            kept = [i for i, row in enumerate(self._rows) if not self._reason(row)]
-            yield from (row.finished(reason) for row in self._rows if (reason := self._reason(row)))
+            kept = [i for i, row in enumerate(self._rows) if not row.ending]
+            yield from (row.finished(reason) for row in self._rows if (reason := row.ending))
             if len(kept) < len(self._rows):
                 cache.keep_rows(kept)
                 self._rows = [self._rows[i] for i in kept]
@@ -120,11 +141,6 @@ class BatchGenerator:
                 return
             fed = torch.tensor([[row.run.ids[-1]] for row in self._rows])
             phase = "decode"
-
-    def _reason(self, row: _Row) -> str | None:
-        if row.run.reason:
-            return row.run.reason
-        return "length" if row.run.generated >= row.controls.max_tokens else None
 
     @torch.inference_mode()
     def _forward(self, fed: Tensor, cache: KVCache, phase: Phase) -> list[Forward]:
@@ -142,28 +158,14 @@ class BatchGenerator:
         began = time.perf_counter()
         u = [row.run.uniform(row.controls.seed) for row in rows]
         masks = [row.run.allowed() for row in rows]
-        same = all(mask is masks[0] for mask in masks)
         histories = [row.run.history(row.controls) for row in rows]
-        logits = torch.stack([forward.logits for forward in forwards])
-        try:
-            draws = choose(
-                logits,
-                rows[0].controls.sampler,
-                u,
-                allowed=masks[0] if same else torch.stack(masks),
-                history=_stacked(histories),
-            )
-        except NoLegalToken as error:  # every row has the same constraint and the same place in it
-            yield from (row.finished("dead_end", str(error)) for row in rows)
-            self._rows = []
-            return
+        draws = self._drawn([forward.logits for forward in forwards], u, masks, histories)
         sampling_s = (time.perf_counter() - began) / len(rows)
         for i, (row, forward, draw) in enumerate(zip(rows, forwards, draws, strict=True)):
-            if forward.phase == "prefill":
-                row.prefill_s += forward.seconds
-            else:
-                row.decode_s += forward.seconds
-            row.decode_s += sampling_s
+            row.book(forward, sampling_s)
+            if isinstance(draw, NoLegalToken):
+                row.dead_end = str(draw)
+                continue
             inspection = None
             if self._inspected:
                 inspection = inspect(
@@ -187,6 +189,32 @@ class BatchGenerator:
             )
             yield RowEvent(row.number, step)
 
+    def _drawn(
+        self,
+        logits: list[Tensor],
+        u: list[float],
+        masks: list[Tensor],
+        histories: list[History | None],
+    ) -> list[Draw | NoLegalToken]:
+        """One draw a row; where a row has nothing to draw from, what says so."""
+        sampler = self._rows[0].controls.sampler
+        same = all(mask is masks[0] for mask in masks)
+        allowed = masks[0] if same else torch.stack(masks)
+        try:
+            return [
+                *choose(
+                    torch.stack(logits), sampler, u, allowed=allowed, history=_stacked(histories)
+                )
+            ]
+        except NoLegalToken as error:
+            if len(logits) == 1:
+                return [error]
+        # One row's dead end is not another's: draw for each by itself.
+        return [
+            self._drawn([logits[i]], [u[i]], [masks[i]], [histories[i]])[0]
+            for i in range(len(logits))
+        ]
+
     def _alone(self) -> Iterator[RowEvent]:
         """Rows whose window slides go on one by one: each slides at line ends of its own."""
         for row in self._rows:
@@ -200,6 +228,8 @@ class BatchGenerator:
                 inspected=self._inspected,
                 cancelled=self._cancelled,
             )
+            if row.run.generated:
+                generator.take_over(row.prefill_s, row.decode_s)
             for event in generator:
                 yield RowEvent(row.number, event)
         self._rows = []

@@ -10,33 +10,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
-from torch import Tensor
 
-from model.cache import KVCache
-from model.config import Controls, GPTConfig
+from model.config import Controls
 from model.constraints import Constraint
+from model.reader import Cancelled, Forward, LanguageModel, Reader
 from model.run import Run
 from model.sampling import Draw, NoLegalToken, choose, inspect
-from model.steps import Finished, FinishReason, Inspection, Phase, Race, Step
+from model.steps import Finished, FinishReason, Inspection, Step
 from model.tokenizers import Tokenizer, Unknown
-from model.window import next_start
 
-PREFILL_CHUNK = 256
-"""Tokens read between two looks at the cancel flag."""
+__all__ = [
+    "ControlSource",
+    "Forward",
+    "Generator",
+    "LanguageModel",
+    "Prompt",
+    "Reader",
+    "make_step",
+]
 
 ControlSource = Callable[[], Controls]
-
-
-class LanguageModel(Protocol):
-    """What the generator asks of a model: ``GPT`` is one."""
-
-    config: GPTConfig
-
-    def __call__(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
-        """Logits ``[B, T, V]``, with ``last`` ``[B, 1, V]``, of what follows ``ids`` ``[B, T]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,107 +49,9 @@ class Prompt:
         ids = tokenizer.encode(self.text, self.unknown)
         return ids if self.fragment and ids else [tokenizer.start_id, *ids]
 
-
-@dataclass(frozen=True, slots=True)
-class Forward:
-    """The logits of one step and how they came about."""
-
-    logits: Tensor
-    """``[V]`` float32, of the token that follows."""
-    phase: Phase
-    context: int
-    recomputed: int
-    seconds: float
-    race: Race | None = None
-
-
-class Cancelled(Exception):
-    """The caller's flag was raised during a forward pass."""
-
-
-class Reader:
-    """Runs a model over a growing text, in whichever cache mode is asked for at a step."""
-
-    def __init__(self, model: LanguageModel, tokenizer: Tokenizer) -> None:
-        self._model = model
-        self._line_ends = line_end_ids(tokenizer)
-        self._start = 0
-        self._cache: KVCache | None = None
-        self._cache_start = 0
-        self._read = 0  # tokens of the text that have been through the model
-
-    @property
-    def cache_bytes(self) -> int:
-        """Bytes of keys and values in use."""
-        return self._cache.nbytes if self._cache else 0
-
-    def read(
-        self, ids: Sequence[int], controls: Controls, cancelled: Callable[[], bool]
-    ) -> Forward:
-        """The logits that follow ``ids``. Raises ``Cancelled`` between two chunks."""
-        block = self._model.config.block_size
-        start = next_start(ids, self._start, len(ids), block, self._line_ends)
-        slid, self._start = start != self._start, start
-        window = ids[start:]
-        race = None
-        if controls.cache == "off":
-            logits, seconds = self._uncached(window)
-            passed = len(window)
-        else:
-            logits, seconds, passed = self._cached(window, cancelled)
-        if controls.cache == "race":
-            logits, seconds, race = self._compared(window, logits, seconds)
-        phase = self._phase(controls, slid, passed)
-        recomputed = passed - min(passed, max(0, len(ids) - self._read))
-        self._read = max(self._read, len(ids))
-        return Forward(logits, phase, len(window), recomputed, seconds, race)
-
-    def _phase(self, controls: Controls, slid: bool, passed: int) -> Phase:
-        if self._read == 0:
-            return "prefill"
-        caught_up = controls.cache != "off" and passed > 1
-        return "re-prefill" if slid or caught_up else "decode"
-
-    def _uncached(self, window: Sequence[int]) -> tuple[Tensor, float]:
-        began = time.perf_counter()
-        logits = self._model(torch.tensor([window]), last=True)[0, -1]
-        return logits, time.perf_counter() - began
-
-    def _cached(
-        self, window: Sequence[int], cancelled: Callable[[], bool]
-    ) -> tuple[Tensor, float, int]:
-        """Feed what the cache lacks of ``window``; logits, seconds, tokens fed."""
-        began = time.perf_counter()
-        cache = self._cache
-        if cache is None:
-            cache = self._cache = KVCache(self._model.config)
-        if self._cache_start != self._start:  # positions shifted: nothing held is valid
-            cache.truncate(0)
-            self._cache_start = self._start
-        # The newest token must be fed for its logits, also where the cache has read it.
-        cache.truncate(min(cache.position, len(window) - 1))
-        missing = window[cache.position :]
-        for at in range(0, len(missing), PREFILL_CHUNK):
-            if at and cancelled():
-                raise Cancelled
-            chunk = torch.tensor([missing[at : at + PREFILL_CHUNK]])
-            logits = self._model(chunk, cache, last=True)[0, -1]
-        return logits, time.perf_counter() - began, len(missing)
-
-    def _compared(
-        self, window: Sequence[int], cached: Tensor, cached_s: float
-    ) -> tuple[Tensor, float, Race]:
-        uncached, uncached_s = self._uncached(window)
-        return (
-            cached,
-            cached_s,
-            Race(
-                cached_s,
-                uncached_s,
-                float((cached - uncached).abs().max()),
-                bool(cached.argmax() == uncached.argmax()),
-            ),
-        )
+    def begins(self, ids: Sequence[int], tokenizer: Tokenizer) -> int:
+        """Where in ``ids``, this prompt's, the text begins: behind the start token, if any."""
+        return 1 if not self.fragment or ids[0] == tokenizer.start_id else 0
 
 
 class Generator:
@@ -185,17 +82,22 @@ class Generator:
         self._inspected = inspected
         self._reader = Reader(model, tokenizer)
         ids = prompt.encode(tokenizer)
-        begins = 0 if prompt.fragment and prompt.text else 1
         self.run = Run(
             tokenizer,
             ids,
             constraint=constraint,
-            constrained_from=begins,
+            constrained_from=prompt.begins(ids, tokenizer),
             given=given,
             stops=self._controls().stop,
         )
         self._prefill_s = 0.0
         self._decode_s = 0.0
+
+    def take_over(self, prefill_s: float, decode_s: float) -> None:
+        """Go on with a run that somebody else began (a batch), its seconds booked, all of
+        its tokens but the newest counted as read."""
+        self._prefill_s, self._decode_s = prefill_s, decode_s
+        self._reader.count_as_read(len(self.run.ids) - 1)
 
     def __iter__(self) -> Iterator[Step | Finished]:
         """Steps up to the end of the run, then ``Finished``. Each call goes on from where
@@ -304,13 +206,3 @@ def make_step(
         inspection=inspection,
         race=forward.race,
     )
-
-
-def line_end_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Tokens after which a line of verse or prose begins, and the end token."""
-    ends = {tokenizer.end_id}
-    for mark in "，。\n":
-        ids = tokenizer.encode(mark, "drop")
-        if len(ids) == 1:
-            ends.add(ids[0])
-    return frozenset(ends)

@@ -36,7 +36,7 @@ class Run:
         """``prompt``: ids with their start token. ``constrained_from``: where in the prompt
         the constrained text begins (after the start token). ``given``: tokens taken as
         generated already, under these ``stops``, so that a fork goes on exactly as the
-        original run would."""
+        original run would; nothing is taken from behind a stop string or an end."""
         self.tokenizer = tokenizer
         self.ids = list(prompt)
         self.prompt_length = len(self.ids)
@@ -54,8 +54,12 @@ class Run:
         self._unforced = [True] * self.prompt_length
         self._counts: History | None = None
         self._counts_window = 0
-        self.given_text = "".join(self.accept(token, stops) for token in given)
+        self.given_text = ""
         """What the given tokens make visible."""
+        for token in given:
+            if self.reason in ("end_of_poem", "stop_string"):
+                break
+            self.given_text += self.accept(token, stops)
 
     @property
     def generated(self) -> int:

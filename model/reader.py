@@ -1,0 +1,149 @@
+"""Forward passes over a growing text, in whichever cache mode is asked for at a step.
+
+Knows the window rule and the cache, and what a pass cost; knows nothing of sampling, of
+constraints or of when a run ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from model.cache import KVCache
+from model.config import Controls, GPTConfig
+from model.steps import Phase, Race
+from model.tokenizers import Tokenizer
+from model.window import next_start
+
+PREFILL_CHUNK = 256
+"""Tokens read between two looks at the cancel flag."""
+
+
+class LanguageModel(Protocol):
+    """What the generator asks of a model: ``GPT`` is one."""
+
+    config: GPTConfig
+
+    def __call__(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
+        """Logits ``[B, T, V]``, with ``last`` ``[B, 1, V]``, of what follows ``ids`` ``[B, T]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The logits of one step and how they came about."""
+
+    logits: Tensor
+    """``[V]`` float32, of the token that follows."""
+    phase: Phase
+    context: int
+    recomputed: int
+    seconds: float
+    race: Race | None = None
+
+
+class Cancelled(Exception):
+    """The caller's flag was raised during a forward pass."""
+
+
+class Reader:
+    """Runs a model over a growing text, in whichever cache mode is asked for at a step."""
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer) -> None:
+        self._model = model
+        self._line_ends = line_end_ids(tokenizer)
+        self._start = 0
+        self._cache: KVCache | None = None
+        self._cache_start = 0
+        self._read = 0  # tokens of the text that have been through the model
+
+    def count_as_read(self, tokens: int) -> None:
+        """The first ``tokens`` of the text went through the model elsewhere."""
+        self._read = max(self._read, tokens)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of keys and values in use."""
+        return self._cache.nbytes if self._cache else 0
+
+    def read(
+        self, ids: Sequence[int], controls: Controls, cancelled: Callable[[], bool]
+    ) -> Forward:
+        """The logits that follow ``ids``. Raises ``Cancelled`` between two chunks."""
+        block = self._model.config.block_size
+        start = next_start(ids, self._start, len(ids), block, self._line_ends)
+        slid, self._start = start != self._start, start
+        window = ids[start:]
+        race = None
+        if controls.cache == "off":
+            logits, seconds = self._uncached(window)
+            passed = len(window)
+        else:
+            logits, seconds, passed = self._cached(window, cancelled)
+        if controls.cache == "race":
+            logits, seconds, race = self._compared(window, logits, seconds)
+        phase = self._phase(controls, slid, passed)
+        recomputed = passed - min(passed, max(0, len(ids) - self._read))
+        self._read = max(self._read, len(ids))
+        return Forward(logits, phase, len(window), recomputed, seconds, race)
+
+    def _phase(self, controls: Controls, slid: bool, passed: int) -> Phase:
+        if self._read == 0:
+            return "prefill"
+        caught_up = controls.cache != "off" and passed > 1
+        return "re-prefill" if slid or caught_up else "decode"
+
+    def _uncached(self, window: Sequence[int]) -> tuple[Tensor, float]:
+        began = time.perf_counter()
+        logits = self._model(torch.tensor([window]), last=True)[0, -1]
+        return logits, time.perf_counter() - began
+
+    def _cached(
+        self, window: Sequence[int], cancelled: Callable[[], bool]
+    ) -> tuple[Tensor, float, int]:
+        """Feed what the cache lacks of ``window``; logits, seconds, tokens fed."""
+        began = time.perf_counter()
+        cache = self._cache
+        if cache is None:
+            cache = self._cache = KVCache(self._model.config)
+        if self._cache_start != self._start:  # positions shifted: nothing held is valid
+            cache.truncate(0)
+            self._cache_start = self._start
+        # The newest token must be fed for its logits, also where the cache has read it.
+        cache.truncate(min(cache.position, len(window) - 1))
+        missing = window[cache.position :]
+        for at in range(0, len(missing), PREFILL_CHUNK):
+            if at and cancelled():
+                raise Cancelled
+            chunk = torch.tensor([missing[at : at + PREFILL_CHUNK]])
+            logits = self._model(chunk, cache, last=True)[0, -1]
+        return logits, time.perf_counter() - began, len(missing)
+
+    def _compared(
+        self, window: Sequence[int], cached: Tensor, cached_s: float
+    ) -> tuple[Tensor, float, Race]:
+        uncached, uncached_s = self._uncached(window)
+        return (
+            cached,
+            cached_s,
+            Race(
+                cached_s,
+                uncached_s,
+                float((cached - uncached).abs().max()),
+                bool(cached.argmax() == uncached.argmax()),
+            ),
+        )
+
+
+def line_end_ids(tokenizer: Tokenizer) -> frozenset[int]:
+    """Tokens after which a line of verse or prose begins, and the end token."""
+    ends = {tokenizer.end_id}
+    for mark in "，。\n":
+        ids = tokenizer.encode(mark, "drop")
+        if len(ids) == 1:
+            ends.add(ids[0])
+    return frozenset(ends)
