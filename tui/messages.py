@@ -17,6 +17,7 @@ from model.steps import Finished, Step
 from tui.session import FormSettings
 
 if TYPE_CHECKING:
+    from model.inspect_at import Kept
     from model.registry import ModelHandle
 
 
@@ -137,4 +138,29 @@ class ModelFailed(Message):
 
     request: int
     name: str
+    text: str
+
+
+@dataclass
+class ModelLoading(Message):
+    """What the load of ``request`` is at, in words."""
+
+    request: int
+    name: str
+    stage: str
+
+
+@dataclass
+class StepKept(Message):
+    """What step ``index`` of branch ``branch`` saw, to be inspected under any settings."""
+
+    branch: int
+    index: int
+    kept: Kept
+
+
+@dataclass
+class Told(Message):
+    """Something that the reader should know about what they just did."""
+
     text: str

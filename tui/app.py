@@ -1,0 +1,218 @@
+"""The app: wires session, threads and screen, and answers keys and messages.
+
+``run`` is the entry. Nothing here imports torch: the model loads on a thread after the
+first frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from contextlib import suppress
+from functools import partial
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+
+from tui import messages as m
+from tui.conductor import Conductor
+from tui.inspector import Inspector
+from tui.loader import Loader
+from tui.places import log_to_file
+from tui.runs import Runs
+from tui.screen import MainScreen
+from tui.session import BY_KEY, PACES, Session
+from tui.worker import Order, Writer
+
+DEFAULT_MODEL = "tang-base"
+
+
+class Yinchuang(App[int]):
+    """The window."""
+
+    TITLE = "吟窗"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self, session: Session, *, log_file: str = "", loader: Loader | None = None
+    ) -> None:
+        """``log_file``: where tracebacks go. ``loader``: for tests; else the registry's."""
+        super().__init__()
+        self.session = session
+        self.writer = Writer(self.post_message, log_file)
+        self.loader = loader or Loader(self.post_message)
+        self.main = MainScreen(session)
+        self.runs = Runs(session, self.writer, self.main, self._start_writing)
+        self.inspector = Inspector(self.post_message, self.writer)
+        self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
+        self.runs.begun = self.conductor.show_all
+        self.main.writing = lambda: self.runs.writing
+        self.main.waiting = lambda: self.runs.waiting is not None
+
+    def get_default_screen(self) -> MainScreen:
+        return self.main
+
+    async def on_mount(self) -> None:
+        """Show the session, then load the model."""
+        self.writer.set_pace(self.session.look.pace)
+        self._listen_to_signals()
+        self.call_after_refresh(self._first_frame_done)
+
+    def _first_frame_done(self) -> None:
+        self.conductor.show_all()
+        self.main.model_title = f"loading {self.session.model}"
+        self.main.show_state()
+        self.loader.begin(self.session.model)
+
+    def _start_writing(self, run_id: int, order: Order) -> None:
+        self.run_worker(
+            partial(self.writer.write, run_id, order),
+            thread=True,
+            exclusive=True,
+            group="generate",
+            exit_on_error=False,
+        )
+
+    # facts from the threads
+
+    def on_steps_arrived(self, message: m.StepsArrived) -> None:
+        began = time.thread_time()
+        try:
+            self.conductor.arrived(message)
+        finally:
+            self.call_after_refresh(lambda: self.writer.shown(time.thread_time() - began))
+
+    def on_run_finished(self, message: m.RunFinished) -> None:
+        self.conductor.finished(message)
+
+    def on_run_failed(self, message: m.RunFailed) -> None:
+        self.conductor.failed(message)
+
+    def on_step_kept(self, message: m.StepKept) -> None:
+        self.conductor.kept(message)
+
+    def on_model_loading(self, message: m.ModelLoading) -> None:
+        if message.request == self.loader.request:
+            self.main.model_title = f"{message.name}: {message.stage}…"
+            self.main.show_state()
+
+    def on_model_ready(self, message: m.ModelReady) -> None:
+        if message.request == self.loader.request:
+            self.main.model_title = message.handle.title
+            self.conductor.model_ready(message.handle)
+
+    def on_model_failed(self, message: m.ModelFailed) -> None:
+        if message.request == self.loader.request:
+            self.main.model_title = f"{message.name}: not loaded"
+            self.main.say(message.text, "error")
+            self.main.show_state()
+
+    # requests from the panes
+
+    def on_opening_submitted(self, message: m.OpeningSubmitted) -> None:
+        self.main.query_one("#poem").focus()
+        self.runs.submit(message.text)
+
+    def on_opening_edited(self, message: m.OpeningEdited) -> None:
+        self.session.change("typing", opening=message.text)
+
+    def on_told(self, message: m.Told) -> None:
+        self.main.say(message.text)
+
+    def on_fork_requested(self, message: m.ForkRequested) -> None:
+        self.runs.fork(message.index, message.token)
+
+    def on_step_requested(self, message: m.StepRequested) -> None:
+        self.conductor.look(self.session.index + message.delta)
+
+    def on_step_pointed(self, message: m.StepPointed) -> None:
+        self.conductor.look(message.index)
+
+    def on_controls_changed(self, message: m.ControlsChanged) -> None:
+        self.conductor.set_controls(message.controls)
+
+    def on_seed_mode_changed(self, message: m.SeedModeChanged) -> None:
+        self.session.change("the seed", seed_fixed=message.fixed)
+
+    def on_form_changed(self, message: m.FormChanged) -> None:
+        self.conductor.set_form(message.settings)
+
+    def on_cache_mode_requested(self, message: m.CacheModeRequested) -> None:
+        self.conductor.set_cache(message.mode)
+
+    def on_branch_chosen(self, message: m.BranchChosen) -> None:
+        self.conductor.show_branch(message.branch)
+
+    # commands
+
+    def action_stop(self) -> None:
+        if not self.runs.stop():
+            self.main.query_one("#opening").focus()
+
+    def action_cache(self) -> None:
+        self.conductor.cycle_cache()
+
+    def action_pace(self) -> None:
+        look = self.session.look
+        place = PACES.index(look.pace) if look.pace in PACES else -1
+        self._set_pace(PACES[(place + 1) % len(PACES)])
+
+    def action_single(self) -> None:
+        if self.session.look.pace != BY_KEY:
+            self._set_pace(BY_KEY)
+        self.writer.permit()
+
+    def _set_pace(self, pace: float) -> None:
+        self.session.look.pace = pace
+        self.writer.set_pace(pace)
+        self.main.show_state()
+
+    def action_again(self) -> None:
+        self.runs.again()
+
+    def action_sibling(self, delta: int) -> None:
+        branch = self.session.sibling(delta)
+        if branch is not None:
+            self.conductor.show_branch(branch.id)
+
+    def action_pane(self) -> None:
+        self.main.next_pane()
+
+    def action_look(self, delta: int) -> None:
+        self.conductor.look(self.session.index + delta)
+
+    def action_undo(self) -> None:
+        self.conductor.travel(back=True)
+
+    def action_redo(self) -> None:
+        self.conductor.travel(back=False)
+
+    def action_leave(self) -> None:
+        self.leave(0)
+
+    # leaving
+
+    def leave(self, code: int) -> None:
+        """End the run, keep the session, end the app."""
+        self.runs.drop()
+        self.exit(code)
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.leave, 0)
+
+
+def run(model: str | None = None) -> int:
+    """Open the window; returns the process's exit code. ``model``: name or path of the
+    model to write with, the last one used where None."""
+    session = Session()
+    session.model = model or session.model or DEFAULT_MODEL
+    log_file = log_to_file()
+    app = Yinchuang(session, log_file=str(log_file))
+    return app.run() or 0

@@ -1,0 +1,195 @@
+"""What happens when: keeps session, runs, inspections and view in step with each other.
+
+Runs on the app's thread; knows no widgets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from corpora.errors import UserError
+from model.config import CacheMode, Controls
+from model.errors import UnknownCharacters
+from model.steps import Step
+from tui.entry import read_opening
+from tui.inspector import Inspector, differs, inspected, preview
+from tui.messages import RunFailed, RunFinished, StepKept, StepsArrived
+from tui.runs import Runs
+from tui.session import Branch, FormSettings, Session
+from tui.view import View
+from tui.worker import Order, Writer
+
+if TYPE_CHECKING:
+    from model.registry import ModelHandle
+
+
+CYCLE: tuple[CacheMode, ...] = ("on", "off", "race")
+
+
+class Conductor:
+    """The window's behaviour."""
+
+    def __init__(
+        self, session: Session, runs: Runs, writer: Writer, inspector: Inspector, view: View
+    ) -> None:
+        self.session = session
+        self.runs = runs
+        self._writer = writer
+        self._inspector = inspector
+        self._view = view
+
+    # what the thread sends
+
+    def arrived(self, message: StepsArrived) -> None:
+        """New steps of the run."""
+        branch = self.runs.arrived(message)
+        if branch is None:
+            return
+        self._view.count(message.steps)
+        if branch is self.session.branch:
+            self._view.append(branch, message.steps)
+            if self.session.cursor is None:
+                self.show_step()
+        self._view.show_state()
+
+    def finished(self, message: RunFinished) -> None:
+        """The run has come to its end."""
+        branch = self.runs.finished(message)
+        if branch is not None and branch is self.session.branch:
+            self._view.show_branch(branch, self.session.cursor)
+            self.show_step()
+        self._view.show_state()
+
+    def failed(self, message: RunFailed) -> None:
+        """The run broke."""
+        if self.runs.failed(message) is not None:
+            self.show_all()
+
+    # settings
+
+    def set_controls(self, controls: Controls) -> None:
+        """Use these from the next token on; while idle, show what they make of this step."""
+        before = self.session.settings.controls
+        self.session.change(_changed(before, controls), controls=controls)
+        self._writer.controls = controls
+        self._view.show_settings()
+        self._view.show_state()
+        if self.runs.writing is None:
+            self.show_step()
+
+    def set_cache(self, mode: CacheMode) -> None:
+        """Use the cache so from the next token on."""
+        self.set_controls(replace(self.session.settings.controls, cache=mode))
+
+    def cycle_cache(self) -> None:
+        """On, off, race, and on again."""
+        mode = self.session.settings.controls.cache
+        self.set_cache(CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)])
+
+    def set_form(self, form: FormSettings) -> None:
+        """The next poem's form; says at once where it cannot be."""
+        self.session.change("the form", form=form)
+        self._view.show_settings()
+        self._view.show_state()
+        self._view.refuse_form(self._refusal(form))
+
+    def _refusal(self, form: FormSettings) -> str:
+        if self.runs.handle is None:
+            return ""
+        opening, _ = read_opening(self.session.settings.opening)
+        try:
+            Order(self.runs.handle, opening, form).check()
+        except UnknownCharacters as error:
+            return str(error) if any(c in form.heads for c in error.characters) else ""
+        except UserError as error:
+            return str(error)
+        return ""
+
+    # looking
+
+    def look(self, index: int) -> None:
+        """Show step ``index`` of the branch on show."""
+        self.session.look_at(index)
+        self._view.move_cursor(self.session.cursor)
+        self.show_step()
+
+    def show_branch(self, branch_id: int) -> None:
+        """Bring another branch on show."""
+        self.session.show(branch_id)
+        self.show_all()
+
+    def travel(self, back: bool) -> None:
+        """Undo, or redo."""
+        what = self.session.undo() if back else self.session.redo()
+        if what is None:
+            self._view.say("Nothing to undo" if back else "Nothing to redo")
+            return
+        self.runs.abandon_if_gone()
+        self._writer.controls = self.session.settings.controls
+        self._view.say(f"{'Undid' if back else 'Redid'} {what}")
+        self.show_all()
+
+    def show_all(self) -> None:
+        """Bring the whole view up to date."""
+        self._view.show_settings()
+        self._view.show_branch(self.session.branch, self.session.cursor)
+        self.show_step()
+        self._view.show_state()
+
+    def show_step(self) -> None:
+        """Fill the table with the step under the cursor, as it was or would be."""
+        session, branch = self.session, self.session.branch
+        step, index = session.step, session.index
+        live = branch is not None and branch is self.runs.writing and session.cursor is None
+        if branch is None or step is None:
+            self._view.show_step(None, 0, len(branch.steps) if branch else 0, live)
+            return
+        kept = self._inspector.kept(branch, index)
+        try:
+            if step.inspection is None and kept is not None:
+                step = branch.steps[index] = inspected(kept, step)
+            self._view.show_step(step, index, len(branch.steps), live)
+            if self.runs.writing is None and differs(step, session.settings.controls) and kept:
+                shown, would_be = preview(kept, step, session.settings.controls)
+                self._view.show_preview(shown, step, would_be)
+        except UserError as error:
+            self._view.say(str(error), "warning")
+        self._fetch(branch, index, step)
+
+    def _fetch(self, branch: Branch, index: int, step: Step) -> None:
+        """Ask for the logits of a step where they are needed and the model is there."""
+        if self.runs.handle is None or branch.model != self.runs.handle.spec.name:
+            return
+        newest = branch is self.runs.writing and self.session.cursor is None
+        idle = self.runs.writing is None and differs(step, self.session.settings.controls)
+        if idle or (step.inspection is None and not newest):
+            self._inspector.fetch(self.runs.handle, branch, index)
+
+    def kept(self, message: StepKept) -> None:
+        """The logits of a step that was asked for."""
+        if self._inspector.take(message):
+            self.show_step()
+
+    # the model
+
+    def model_ready(self, handle: ModelHandle) -> None:
+        """A model is there: what was submitted early runs now."""
+        self.runs.drop()
+        self.runs.handle = handle
+        self.session.model = handle.spec.name
+        self._inspector.forget()
+        self._view.refuse_form(self._refusal(self.session.settings.form))
+        self._view.show_state()
+        if self.runs.waiting is not None:
+            self.runs.submit(self.runs.waiting)
+
+
+def _changed(before: Controls, after: Controls) -> str:
+    """Which setting differs, in words, for undo."""
+    for part, other in ((before.sampler, after.sampler), (before, after)):
+        for field in fields(part):
+            name = field.name
+            if name != "sampler" and getattr(part, name) != getattr(other, name):
+                return name.replace("_", "-")
+    return "the settings"

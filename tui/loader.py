@@ -1,0 +1,69 @@
+"""Loading models behind the window's back.
+
+The first load also imports torch, which takes longer than everything else, so it must
+never be on the way to the first frame. A daemon thread, not a pool's: quitting does
+not wait for a load that nobody needs any more. Models stay loaded, so that switching
+back is immediate; a cache belongs to a run and never moves between them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from corpora.errors import UserError
+from tui.messages import ModelFailed, ModelLoading, ModelReady
+
+if TYPE_CHECKING:
+    from model.registry import ModelHandle
+
+log = logging.getLogger("yinchuang")
+
+
+class Loader:
+    """Loads models by name, the latest request counting."""
+
+    def __init__(
+        self,
+        post: Callable[[Message], object],
+        load: Callable[[str], ModelHandle] | None = None,
+    ) -> None:
+        """``post`` must be safe to call from any thread. ``load``: gives the model of a
+        name, or raises ``UserError``; the registry's where None."""
+        self._post = post
+        self._load = load
+        self._loaded: dict[str, ModelHandle] = {}
+        self._busy = threading.Lock()
+        self.request = 0
+        """Number of the latest request: answers to older ones no longer matter."""
+
+    def begin(self, name: str) -> None:
+        """Load ``name``; ``ModelReady`` or ``ModelFailed`` with ``request`` answers."""
+        self.request += 1
+        body = threading.Thread(
+            target=self._body, args=(self.request, name), name="load-model", daemon=True
+        )
+        body.start()
+
+    def _body(self, request: int, name: str) -> None:
+        try:
+            with self._busy:
+                if name not in self._loaded:
+                    self._loaded[name] = (self._load or self._from_registry)(name)
+            self._post(ModelReady(request, self._loaded[name]))
+        except UserError as error:
+            self._post(ModelFailed(request, name, str(error)))
+        except Exception as error:
+            log.exception("loading %r broke", name)
+            self._post(ModelFailed(request, name, f"{type(error).__name__}: {error}"))
+
+    def _from_registry(self, name: str) -> ModelHandle:
+        self._post(ModelLoading(self.request, name, "starting torch"))
+        from model.registry import find, load
+
+        self._post(ModelLoading(self.request, name, "reading the weights"))
+        return load(find(name))

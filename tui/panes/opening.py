@@ -1,0 +1,68 @@
+"""The line in which the opening of a poem is typed.
+
+Takes what keyboards, input methods and the clipboard give; what cannot be part of an
+opening is left out and said. Knows nothing of models: the app says how it is read.
+"""
+
+from __future__ import annotations
+
+from textual import events
+from textual.widgets import Input
+
+from tui.entry import clean
+from tui.messages import OpeningEdited, OpeningSubmitted, Told
+from tui.widgets.lines import set_title
+
+PROMPT = "e.g. 床前明月光, or nothing at all"
+
+
+class OpeningPane(Input):
+    """One line of text; Enter writes."""
+
+    DEFAULT_CSS = """
+    OpeningPane {
+        border: round $border-blurred;
+        border-subtitle-color: $text-muted;
+        height: 3;
+        padding: 0 1;
+        background: $background;
+        &:focus { border: round $border; background-tint: $foreground 0%; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(placeholder=PROMPT, select_on_focus=False, id=id)
+        set_title(self, "Opening", "Enter writes")
+
+    def show(self, text: str) -> None:
+        """Put ``text`` there without telling that it was edited."""
+        if text != self.value:
+            with self.prevent(Input.Changed):
+                self.value = text
+                self.cursor_position = len(text)
+
+    def note(self, text: str) -> None:
+        """The words in the border: how the opening is read, or what Enter does."""
+        set_title(self, "Opening", text or "Enter writes")
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Every insertion comes through here: keys, input methods, the clipboard."""
+        kept, told = clean(text)
+        if told:
+            self.post_message(Told(f"In the opening: {told}"))
+        if kept or not text:
+            super().replace(kept, start, end)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        # Input would keep the first line only
+        event.stop()
+        event.prevent_default()
+        self.replace(event.text, *sorted(self.selection))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(OpeningEdited(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(OpeningSubmitted(event.value))

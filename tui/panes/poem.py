@@ -1,0 +1,287 @@
+"""The poem as it grows, with a cursor over its tokens.
+
+Opening, forced, chosen and written characters differ in underline, weight and slant,
+never in colour alone. Draws only the rows in sight and, while text streams in, only
+the rows that changed. Follows the end until the reader scrolls up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from model.steps import Step
+from tui.cells import cell_len, fit
+from tui.messages import StepPointed, StepRequested
+from tui.panes.verse import Glyph, Kind, Verse
+from tui.session import Branch
+from tui.widgets.lines import set_title
+
+MORE = " ↓ more "
+EMPTY = "Type the first words of a poem below and press Enter."
+SHADES = (0.02, 0.1, 0.3, 0.6)
+"""Bounds of the probability shading: five grounds, the least expected the strongest."""
+
+
+class PoemPane(ScrollView, can_focus=True):
+    """Shows one branch."""
+
+    ALLOW_SELECT = True
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "opening",
+        "forced",
+        "chosen",
+        "cursor",
+        "reading",
+        "more",
+        "hint",
+        "shade0",
+        "shade1",
+        "shade2",
+        "shade3",
+        "shade4",
+    }
+    DEFAULT_CSS = """
+    PoemPane {
+        border: round $border-blurred;
+        padding: 0 2;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        border-subtitle-color: $text-muted;
+        &:focus { border: round $border; }
+        & > .opening { text-style: underline; }
+        & > .forced { text-style: bold; }
+        & > .chosen { text-style: bold underline; color: $accent; }
+        & > .cursor { text-style: reverse; color: $accent; }
+        & > .reading { color: $text-muted; }
+        & > .more { text-style: reverse; }
+        & > .hint { color: $text-muted; }
+        & > .shade0 { background: $error 60%; }
+        & > .shade1 { background: $error 35%; }
+        & > .shade2 { background: $warning 30%; }
+        & > .shade3 { background: $success 20%; }
+        & > .shade4 { background: $success 0%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "look(-1)", "◂ earlier"),
+        Binding("right", "look(1)", "later ▸"),
+        Binding("home", "point(0)", "First", show=False),
+        Binding("end", "newest", "Newest", show=False),
+        Binding("up", "row(-1)", "Up", show=False),
+        Binding("down", "row(1)", "Down", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._verse = Verse(40)
+        self._branch: Branch | None = None
+        self._taken = 0  # steps set so far
+        self._cursor: int | None = None
+        self._follows = True
+        self._traditional = self._pinyin = self._shading = False
+
+    # what the app calls
+
+    def show_branch(self, branch: Branch | None, cursor: int | None) -> None:
+        """Show a branch from its first character."""
+        changed = branch is not self._branch
+        self._branch, self._cursor = branch, cursor
+        if changed:
+            self._follows = True
+        self._set_anew()
+
+    def append(self, steps: Sequence[Step]) -> None:
+        """Set new steps of the branch on show."""
+        if self._branch is None:
+            return
+        height = len(self._verse.rows)
+        first = height
+        for step in steps:
+            first = min(first, self._set(self._taken, step))
+            self._taken += 1
+        rows = len(self._verse.rows)
+        if rows != height:
+            self._resize()
+        self.refresh_lines(first * self._pitch, (rows - first) * self._pitch)
+        if self._follows and rows != height:
+            self.scroll_end(animate=False, immediate=True)
+
+    def move_cursor(self, cursor: int | None) -> None:
+        """Mark step ``cursor``; ``None`` marks none."""
+        for index in {self._cursor, cursor}:
+            if index is not None:
+                self.refresh_lines(self._verse.row_of(index) * self._pitch, self._pitch)
+        self._cursor = cursor
+        if cursor is not None:
+            top = self._verse.row_of(cursor) * self._pitch
+            self.scroll_to_region(Region(0, top, 1, self._pitch), animate=False, force=True)
+        elif self._branch is not None:
+            self._follows = True
+            self.scroll_end(animate=False, immediate=True)
+
+    def set_look(self, *, traditional: bool, pinyin: bool, shading: bool) -> None:
+        """How the poem is drawn."""
+        look = (traditional, pinyin, shading)
+        if look != (self._traditional, self._pinyin, self._shading):
+            self._traditional, self._pinyin, self._shading = look
+            self._set_anew()
+
+    def set_state(self, title: str, state: str) -> None:
+        """The words in the border."""
+        set_title(self, title, state)
+
+    @property
+    def more_below(self) -> bool:
+        """There is text under the last row in sight."""
+        return self.scroll_offset.y + self.size.height < self.virtual_size.height
+
+    # setting
+
+    @property
+    def _pitch(self) -> int:
+        return 2 if self._pinyin else 1
+
+    def _set_anew(self) -> None:
+        width = self.size.width or 40
+        self._verse = Verse(width, traditional=self._traditional, pinyin=self._pinyin)
+        self._taken = 0
+        branch = self._branch
+        if branch is not None:
+            self._verse.add(branch.prompt, -1, "opening")
+            for step in branch.steps:
+                self._set(self._taken, step)
+                self._taken += 1
+            if branch.finished:
+                self._verse.add(branch.finished.text, len(branch.steps) - 1, "written")
+        self._resize()
+        if self._follows:
+            self.scroll_end(animate=False, immediate=True)
+        self.refresh()
+
+    def _set(self, index: int, step: Step) -> int:
+        assert self._branch is not None
+        kind: Kind = "written"
+        if index in self._branch.chosen:
+            kind = "chosen"
+        elif step.forced:
+            kind = "forced"
+        return self._verse.add(step.text, index, kind, step.probability)
+
+    def _resize(self) -> None:
+        height = len(self._verse.rows) * self._pitch
+        self.virtual_size = Size(self.size.width, height)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Break the rows for the new width."""
+        if self._verse.width != max(4, self.size.width):
+            self._set_anew()
+
+    # scrolling
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._follows = not self.more_below
+
+    # drawing
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        line = y + self.scroll_offset.y
+        if self._branch is None:
+            text = fit(EMPTY if y == 0 else "", width)
+            return Strip([Segment(text, self.get_component_rich_style("hint"))])
+        number, part = divmod(line, self._pitch)
+        if number >= len(self._verse.rows):
+            return Strip.blank(width, self.rich_style)
+        over = part < self._pitch - 1
+        segments = self._readings(number) if over else self._glyphs(number)
+        strip = Strip(segments).adjust_cell_length(width, self.rich_style)
+        if y == self.size.height - 1 and self.more_below:
+            mark = Segment(MORE, self.get_component_rich_style("more"))
+            room = max(0, width - cell_len(MORE))
+            strip = Strip.join([strip.crop(0, room), Strip([mark])])
+        return strip
+
+    def _readings(self, number: int) -> list[Segment]:
+        style = self.get_component_rich_style("reading")
+        return [Segment(fit(g.over, g.width), style) for g in self._verse.rows[number].glyphs]
+
+    def _glyphs(self, number: int) -> list[Segment]:
+        selection = self.text_selection
+        span = selection.get_span(number) if selection else None
+        marked = self.screen.get_component_rich_style("screen--selection") if span else None
+        segments = []
+        for place, glyph in enumerate(self._verse.rows[number].glyphs):
+            style = self._style(glyph)
+            if span and marked and span[0] <= place and (span[1] == -1 or place < span[1]):
+                style += marked
+            style += Style.from_meta({"offset": (place, number)})
+            segments.append(Segment(fit(glyph.shown, glyph.width), style))
+        return segments
+
+    def _style(self, glyph: Glyph) -> Style:
+        style = self.rich_style
+        if self._shading and glyph.index >= 0:
+            shade = sum(glyph.probability >= bound for bound in SHADES)
+            style += self.get_component_rich_style(f"shade{shade}", partial=True)
+        if glyph.kind != "written":
+            style += self.get_component_rich_style(glyph.kind, partial=True)
+        if self._cursor is not None and glyph.index == self._cursor:
+            style += self.get_component_rich_style("cursor", partial=True)
+        return style
+
+    # selecting, pointing, moving
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text as written, whatever has streamed in since."""
+        start, end = selection.start, selection.end
+        return self._verse.text(
+            (start.y, start.x) if start else None, (end.y, end.x) if end else None
+        ), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Look at the character that was clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None or self._branch is None:
+            return
+        row = (offset.y + self.scroll_offset.y) // self._pitch
+        glyph = self._verse.glyph_at(row, offset.x)
+        if glyph is not None and not self.screen.get_selected_text():
+            self.post_message(StepPointed(glyph.index))
+
+    def action_look(self, delta: int) -> None:
+        self.post_message(StepRequested(delta))
+
+    def action_point(self, index: int) -> None:
+        self.post_message(StepPointed(index))
+
+    def action_newest(self) -> None:
+        if self._branch is not None:
+            self.post_message(StepPointed(len(self._branch.steps)))
+
+    def action_row(self, delta: int) -> None:
+        """Move the cursor to the row above or below, keeping its column."""
+        if self._branch is None or not self._branch.steps:
+            return
+        index = self._taken - 1 if self._cursor is None else self._cursor
+        row = self._verse.row_of(index)
+        here = next((g for g in self._verse.rows[row].glyphs if g.index == index), None)
+        glyphs = self._verse.rows[min(max(0, row + delta), len(self._verse.rows) - 1)].glyphs
+        if glyphs:
+            x = here.x if here else 0
+            nearest = min(glyphs, key=lambda glyph: abs(glyph.x - x))
+            self.post_message(StepPointed(nearest.index))

@@ -1,0 +1,209 @@
+"""The main screen: where the panes stand, and how the session looks in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from model.errors import UnknownCharacters
+from model.steps import Inspection, Step
+from tui.commands import bindings
+from tui.dialogs import Picker
+from tui.panes.form import FormPane
+from tui.panes.opening import OpeningPane
+from tui.panes.poem import PoemPane
+from tui.panes.probabilities import ProbabilitiesPane
+from tui.panes.sampler import SamplerPane
+from tui.panes.status import StatusLine
+from tui.session import BY_KEY, Branch, Session, Unknown
+from tui.view import Tone
+
+SMALLEST = (60, 20)
+WIDE = 100
+TALL = 32
+ENDINGS = {
+    "end_of_poem": "the end of the poem",
+    "form_complete": "the form is full",
+    "stop_string": "ended by a stop string",
+    "length": "as long as allowed",
+    "cancelled": "stopped",
+    "dead_end": "no way on",
+    "error": "broken off",
+}
+
+
+class MainScreen(Screen[None]):
+    """Implements ``tui.view.View`` with the panes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    AUTO_FOCUS = "OpeningPane"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.model_title = ""
+        """The model in use, or what is being waited for."""
+        self.writing: Callable[[], Branch | None] = lambda: None
+        self.waiting: Callable[[], bool] = lambda: False
+        self._instrument = 0  # the one shown where only one has room
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(id="status")
+        with Horizontal(id="body"):
+            yield PoemPane(id="poem")
+            with Vertical(id="instruments"):
+                yield ProbabilitiesPane(id="probabilities")
+                with Horizontal(id="lower"):
+                    yield SamplerPane(id="sampler")
+                    with Vertical(id="right"):
+                        yield FormPane(id="form")
+        yield OpeningPane(id="opening")
+        yield Footer()
+        yield Static(id="too-small")
+
+    def on_mount(self) -> None:
+        """Fit the panes to the terminal."""
+        self._arrange(*self.app.size)
+
+    # what the conductor calls
+
+    def show_branch(self, branch: Branch | None, cursor: int | None) -> None:
+        self.query_one(PoemPane).show_branch(branch, cursor)
+
+    def append(self, branch: Branch, steps: Sequence[Step]) -> None:
+        self.query_one(PoemPane).append(steps)
+
+    def move_cursor(self, cursor: int | None) -> None:
+        self.query_one(PoemPane).move_cursor(cursor)
+
+    def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
+        self.query_one(ProbabilitiesPane).show_step(step, index, total, live)
+
+    def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
+        self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
+
+    def count(self, steps: Sequence[Step]) -> None:
+        pass
+
+    def show_settings(self) -> None:
+        settings = self._session.settings
+        sampler = self.query_one(SamplerPane)
+        sampler.show(settings.controls)
+        sampler.new_seed_each_time = not settings.seed_fixed
+        self.query_one(FormPane).show(settings.form)
+        self.query_one(OpeningPane).show(settings.opening)
+
+    def show_state(self) -> None:
+        settings, look = self._session.settings, self._session.look
+        middle = f"{settings.form.describe()} · cache {settings.controls.cache}"
+        if settings.poems > 1:
+            middle += f" · {settings.poems} poems"
+        self.query_one(StatusLine).show(
+            self.model_title, middle, f"{self._doing()} · {pace_words(look.pace)}"
+        )
+        self.query_one(PoemPane).set_state(*self._poem_words())
+
+    def refuse_form(self, text: str) -> None:
+        self.query_one(FormPane).refuse(text)
+
+    def say(self, text: str, tone: Tone = "information") -> None:
+        self.app.notify(text, severity=tone, markup=False, timeout=8 if tone == "error" else 5)
+
+    def ask_unknown(self, error: UnknownCharacters, answer: Callable[[Unknown], None]) -> None:
+        def chosen(choice: str | None) -> None:
+            if choice in ("drop", "unk"):
+                answer(cast(Unknown, choice))
+
+        self.app.push_screen(
+            Picker(
+                f"The model does not know {' '.join(error.characters)}",
+                [
+                    ("edit", "change the opening"),
+                    ("drop", "leave them out"),
+                    ("unk", "let it read □ in their place"),
+                ],
+            ),
+            chosen,
+        )
+
+    # words
+
+    def _doing(self) -> str:
+        if self.waiting():
+            return "◌ waiting for the model"
+        branch = self.writing()
+        if branch is None:
+            return "○ idle"
+        length = branch.form.length
+        done = len(branch.prompt) + len(branch.steps) if length else len(branch.steps)
+        return f"● writing {done}/{length}" if length else f"● writing {done}"
+
+    def _poem_words(self) -> tuple[str, str]:
+        branch, branches = self._session.branch, self._session.branches
+        if branch is None:
+            return "Poem", ""
+        place = branches.index(branch) + 1
+        title = "Poem" if len(branches) == 1 else f"Poem · branch {place} of {len(branches)}"
+        words = f"{len(branch.steps)} characters"
+        if branch.finished:
+            words = f"{ENDINGS[branch.finished.reason]} · {words}"
+        return title, words
+
+    # room
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Arrange the panes anew."""
+        self._arrange(event.size.width, event.size.height)
+
+    def _arrange(self, width: int, height: int) -> None:
+        small = width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(small, "-small")
+        self.set_class(width < WIDE, "-narrow")
+        self.set_class(height < TALL, "-short")
+        if small:
+            self.query_one("#too-small", Static).update(
+                Content(
+                    f"吟窗 needs {SMALLEST[0]}×{SMALLEST[1]} characters; this terminal has "
+                    f"{width}×{height}.\nMake it larger and everything is there again."
+                )
+            )
+        self._choose(self._instrument)
+
+    @property
+    def instruments(self) -> list[Widget]:
+        """The panes beside the poem, in the order in which a narrow terminal shows them."""
+        return [self.query_one(f"#{name}") for name in ("probabilities", "sampler", "form")]
+
+    def next_pane(self) -> None:
+        """Go to the next instrument, and show it where only one has room."""
+        panes = self.instruments
+        focused = next((i for i, pane in enumerate(panes) if pane.has_focus_within), None)
+        self._choose((self._instrument if focused is None else focused + 1) % len(panes))
+        pane = panes[self._instrument]
+        if isinstance(pane, SamplerPane | FormPane):
+            pane.focus_field()
+        else:
+            pane.focus()
+
+    def _choose(self, place: int) -> None:
+        self._instrument = place
+        chosen = self.instruments[place]
+        for box in (*self.instruments, *self.query("#lower, #right")):
+            box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
+
+
+def pace_words(pace: float) -> str:
+    """The pace as the status line says it."""
+    if pace == BY_KEY:
+        return "F4 by F4"
+    return "full pace" if math.isinf(pace) else f"{pace:g}/s"

@@ -1,0 +1,281 @@
+"""The thread that writes: it runs the generator, keeps the pace, and posts what comes.
+
+One ``Writer`` serves the app. At most one run is current; beginning another, or
+stopping, makes the old one end at its next look at the flag: before every token,
+between chunks of a prefill, and in any wait. The model handle's lock keeps two bodies
+apart while the old one ends. Knows nothing of widgets: it posts messages through the
+function that it is given, which must be safe to call from any thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from corpora.errors import UserError
+from model.config import Controls
+from model.steps import Finished, Step
+from tui.messages import RunFailed, RunFinished, StepsArrived
+from tui.session import BY_KEY, UNLIMITED, FormSettings, Unknown
+
+if TYPE_CHECKING:
+    from model.inspect_at import Kept
+    from model.registry import ModelHandle
+
+FRAME_S = 1 / 30
+"""Steps are gathered this long, so that the window redraws at most this often."""
+SHARE = 0.08
+"""Part of one core that showing steps may take; frames grow rarer where it takes more."""
+SLOWEST_FRAME_S = 0.25
+
+log = logging.getLogger("yinchuang")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to write."""
+
+    handle: ModelHandle
+    prompt: str
+    form: FormSettings
+    unknown: Unknown = "error"
+    given: tuple[int, ...] = ()
+    """Tokens taken as generated already: a fork."""
+
+    def steps(
+        self,
+        controls: Callable[[], Controls],
+        wanted: Callable[[], bool],
+        cancelled: Callable[[], bool],
+    ) -> Iterator[Step | Finished]:
+        """The run. Raises ``InputError`` for what cannot be begun."""
+        from model.generate import Prompt
+        from model.inspect_at import Watched
+
+        return iter(
+            Watched(
+                self.handle.model,
+                self.handle.tokenizer,
+                Prompt(self.prompt, unknown=self.unknown),
+                controls,
+                constraint=self.form.constraint(),
+                given=self.given,
+                wanted=wanted,
+                cancelled=cancelled,
+            )
+        )
+
+    def check(self) -> None:
+        """Raises ``UnknownCharacters``, ``ConstraintError`` or ``SettingError`` where such a
+        poem cannot be begun."""
+        self.handle.tokenizer.encode(self.prompt, self.unknown)
+        constraint = self.form.constraint()
+        if constraint:
+            constraint.check(self.prompt)
+            constraint.compile(self.handle.tokenizer)
+
+    def text_of(self, tokens: tuple[int, ...], stops: tuple[str, ...]) -> str:
+        """What ``tokens`` make visible after the prompt.
+
+        Raises ``ConstraintError`` where one of them may not stand in its place.
+        """
+        from model.generate import Prompt
+        from model.run import Run
+
+        return Run(
+            self.handle.tokenizer,
+            Prompt(self.prompt, unknown=self.unknown).encode(self.handle.tokenizer),
+            constraint=self.form.constraint(),
+            constrained_from=1,
+            given=tokens,
+            stops=stops,
+        ).given_text
+
+    def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
+        """What step ``index`` of a run that generated ``tokens`` saw."""
+        from model.generate import Prompt
+        from model.inspect_at import keep_step
+
+        return keep_step(
+            self.handle.model,
+            self.handle.tokenizer,
+            Prompt(self.prompt, unknown=self.unknown),
+            tokens,
+            index,
+            constraint=self.form.constraint(),
+            stops=stops,
+        )
+
+
+class Writer:
+    """Runs orders, one at a time."""
+
+    def __init__(self, post: Callable[[Message], object], log_file: str) -> None:
+        """``post``: hands a message to the app. ``log_file``: where tracebacks go."""
+        self._post = post
+        self._log_file = log_file
+        self._changed = threading.Condition()
+        # all below is read and written under the condition's lock, but for ``controls``
+        self.controls = Controls()
+        """Read once a step: replacing this reference turns every knob at once."""
+        self._current = 0
+        self._latest = 0
+        self._pace = UNLIMITED
+        self._permits = 0
+        self._errands: deque[Callable[[], None]] = deque()
+        self._awaited = False  # a batch is on its way and not shown yet
+        self._frame_s = FRAME_S
+
+    # on the app's thread
+
+    def begin(self) -> int:
+        """Id of a new run, which is current from now on; the one before ends."""
+        with self._changed:
+            self._latest += 1
+            self._current = self._latest
+            self._awaited, self._permits = False, 0
+            self._changed.notify_all()
+            return self._current
+
+    def stop(self) -> None:
+        """End the current run at its next token; its ``RunFinished`` still arrives."""
+        with self._changed:
+            self._current = 0
+            self._changed.notify_all()
+
+    def set_pace(self, pace: float) -> None:
+        """Characters a second, ``UNLIMITED``, or ``BY_KEY``."""
+        with self._changed:
+            self._pace = pace
+            self._permits = 0
+            self._changed.notify_all()
+
+    def permit(self) -> None:
+        """Where the pace is ``BY_KEY``: one more token."""
+        with self._changed:
+            self._permits += 1
+            self._changed.notify_all()
+
+    def shown(self, cost_s: float) -> None:
+        """The last batch is on the screen; showing it took ``cost_s``."""
+        with self._changed:
+            self._awaited = False
+            self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, cost_s / SHARE))
+            self._changed.notify_all()
+
+    def errand(self, work: Callable[[], None]) -> bool:
+        """Let the running body do ``work``, which needs the model, between two tokens.
+        False where nothing runs: the caller must find another thread for it."""
+        with self._changed:
+            if not self._current:
+                return False
+            self._errands.append(work)
+            self._changed.notify_all()
+            return True
+
+    # on the writing thread
+
+    def write(self, run_id: int, order: Order) -> None:
+        """The body of one run; returns when it has ended and all is posted."""
+        try:
+            with order.handle.lock:
+                self._stream(run_id, order)
+        except UserError as error:
+            self._post(RunFailed(run_id, str(error), ""))
+        except Exception as error:
+            log.exception("run %d broke", run_id)
+            text = f"{type(error).__name__}: {error}"
+            self._post(RunFailed(run_id, text, self._log_file))
+        finally:
+            self._end(run_id)
+
+    def _stream(self, run_id: int, order: Order) -> None:
+        batch = _Batch(run_id, self._post)
+        turn = time.monotonic()
+        for event in order.steps(
+            lambda: self.controls,
+            lambda: self._pace != UNLIMITED or self._due(batch),
+            lambda: self._current != run_id,
+        ):
+            if isinstance(event, Finished):
+                batch.post()
+                self._post(RunFinished(run_id, event))
+                return
+            batch.steps.append(event)
+            pause = 1 / self._pace if self._pace else 0.0
+            # a model slower than the pace is not made up for by a burst later
+            turn = max(turn, time.monotonic() - pause) + pause
+            self._rest(run_id, batch, turn)
+
+    def _due(self, batch: _Batch) -> bool:
+        return not self._awaited and time.monotonic() >= batch.posted_at + self._frame_s
+
+    def _rest(self, run_id: int, batch: _Batch, turn: float) -> None:
+        """Show what is due, run errands, and wait until it is the next token's turn."""
+        while True:
+            self._run_errands()
+            with self._changed:
+                if batch.steps and self._due(batch):
+                    self._awaited = True
+                    batch.post()
+                if self._current != run_id:
+                    return
+                if self._errands:
+                    continue
+                left = self._left(turn)
+                if left <= 0:
+                    return
+                if batch.steps and not self._awaited:
+                    left = min(left, batch.posted_at + self._frame_s - time.monotonic())
+                self._changed.wait(None if left == UNLIMITED else max(0.0, left))
+
+    def _left(self, turn: float) -> float:
+        """Seconds until the next token may be written; also takes a permit."""
+        if self._pace == UNLIMITED:
+            return 0.0
+        if self._pace != BY_KEY:
+            return turn - time.monotonic()
+        if not self._permits:
+            return UNLIMITED
+        self._permits -= 1
+        return 0.0
+
+    def _run_errands(self) -> None:
+        while True:
+            with self._changed:
+                if not self._errands:
+                    return
+                work = self._errands.popleft()
+            work()
+
+    def _end(self, run_id: int) -> None:
+        """Nothing runs any more, unless another run has begun; do what was left to do."""
+        with self._changed:
+            if self._current == run_id:
+                self._current = 0
+        self._run_errands()
+
+
+class _Batch:
+    """Steps on their way to the window."""
+
+    def __init__(self, run_id: int, post: Callable[[Message], object]) -> None:
+        self.steps: list[Step] = []
+        self.posted_at = 0.0
+        """Monotonic seconds; long ago at first, so that the first step is shown at once."""
+        self._run_id = run_id
+        self._send = post
+
+    def post(self) -> None:
+        """Send what has gathered."""
+        if self.steps:
+            self._send(StepsArrived(self._run_id, self.steps))
+            self.steps = []
+        self.posted_at = time.monotonic()
