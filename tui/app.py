@@ -7,26 +7,38 @@ first frame.
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.screen import Screen
 
 from tui import messages as m
+from tui.autosave import EVERY_S, Autosave
+from tui.commands import COMMANDS
 from tui.conductor import Conductor
+from tui.dialogs import Page, Picker
+from tui.filing import Filing
+from tui.help import help_page, key_name
 from tui.inspector import Inspector
 from tui.loader import Loader
-from tui.places import log_to_file
+from tui.places import log_to_file, state_folder
 from tui.runs import Runs
-from tui.screen import MainScreen
+from tui.screen import MainScreen, branch_words
 from tui.session import BY_KEY, PACES, Session
-from tui.worker import Order, Writer
+from tui.store import Store
+from tui.themes import DARK, LIGHT, THEMES
+from tui.worker import Source, Writer
 
 DEFAULT_MODEL = "tang-base"
+TWICE_S = 2.0
+"""A second ^C within so many seconds quits."""
 
 
 class Yinchuang(App[int]):
@@ -38,15 +50,28 @@ class Yinchuang(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(
-        self, session: Session, *, log_file: str = "", loader: Loader | None = None
+        self,
+        session: Session,
+        *,
+        store: Store | None = None,
+        log_file: str = "",
+        loader: Loader | None = None,
+        greeting: str = "",
     ) -> None:
-        """``log_file``: where tracebacks go. ``loader``: for tests; else the registry's."""
+        """``store``: where the session is kept. ``log_file``: where tracebacks go.
+        ``loader``: for tests; else the registry's. ``greeting``: said at the start."""
         super().__init__()
         self.session = session
+        self._greeting = greeting
+        self._interrupted_at = -math.inf
         self.writer = Writer(self.post_message, log_file)
         self.loader = loader or Loader(self.post_message)
         self.main = MainScreen(session)
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
+        self.filing = Filing(self)
+        self.autosave: Autosave | None = None
+        if store is not None:
+            self.autosave = Autosave(store, session, self._tell_later)
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
         self.runs.begun = self.conductor.show_all
@@ -56,8 +81,11 @@ class Yinchuang(App[int]):
     def get_default_screen(self) -> MainScreen:
         return self.main
 
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
         """Show the session, then load the model."""
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DARK if self.session.look.dark else LIGHT
         self.writer.set_pace(self.session.look.pace)
         self._listen_to_signals()
         self.call_after_refresh(self._first_frame_done)
@@ -66,9 +94,27 @@ class Yinchuang(App[int]):
         self.conductor.show_all()
         self.main.model_title = f"loading {self.session.model}"
         self.main.show_state()
+        self.main.show_look()
+        if self._greeting:
+            self.main.say(self._greeting, "warning")
         self.loader.begin(self.session.model)
+        self.set_interval(EVERY_S, self._autosave)
 
-    def _start_writing(self, run_id: int, order: Order) -> None:
+    def _autosave(self) -> None:
+        if self.autosave is not None:
+            self.autosave.tick()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: every command of the table."""
+        for command in COMMANDS:
+            key = key_name(command.key)
+            title = f"{command.title}  ({key})" if key else command.title
+            yield SystemCommand(title, command.about, partial(self._command, command.action))
+
+    async def _command(self, action: str) -> None:
+        await self.run_action(action)
+
+    def _start_writing(self, run_id: int, order: Source) -> None:
         self.run_worker(
             partial(self.writer.write, run_id, order),
             thread=True,
@@ -191,6 +237,94 @@ class Yinchuang(App[int]):
     def action_redo(self) -> None:
         self.conductor.travel(back=False)
 
+    def action_branches(self) -> None:
+        session = self.session
+        if not session.branches:
+            self.main.say("There are no poems yet")
+            return
+
+        def chosen(choice: str | None) -> None:
+            if choice:
+                self.conductor.show_branch(int(choice))
+
+        options = [(str(b.id), branch_words(session, b)) for b in session.branches]
+        self.push_screen(Picker("Poems and branches", options, str(session.current)), chosen)
+
+    def action_model(self) -> None:
+        from model.registry import specs
+
+        known = {spec.name: spec for spec in specs()}
+
+        def chosen(choice: str | None) -> None:
+            if choice and choice != self.session.model:
+                self._load(choice)
+
+        options = [
+            (name, f"{name} · {spec.note}" + ("" if spec.available else " (its file is missing)"))
+            for name, spec in known.items()
+        ]
+        if self.session.model not in known:
+            options.append((self.session.model, self.session.model))
+        self.push_screen(Picker("Write with", options, self.session.model), chosen)
+
+    def _load(self, name: str) -> None:
+        self.main.model_title = f"loading {name}"
+        self.main.show_state()
+        self.loader.begin(name)
+
+    def action_poems(self) -> None:
+        counts = {1: 3, 3: 5, 5: 1}
+        self.session.change("how many", poems=counts.get(self.session.settings.poems, 1))
+        self.main.say(f"Enter writes {self.session.settings.poems} at a time")
+        self.main.show_state()
+
+    def action_save(self) -> None:
+        self.filing.save()
+
+    def action_open(self) -> None:
+        self.filing.open()
+
+    def action_copy(self) -> None:
+        self.filing.copy()
+
+    def action_replay(self) -> None:
+        self.runs.replay()
+
+    def action_traditional(self) -> None:
+        self.session.look.traditional = not self.session.look.traditional
+        self._show_look()
+
+    def action_pinyin(self) -> None:
+        self.session.look.pinyin = not self.session.look.pinyin
+        self._show_look()
+
+    def action_shading(self) -> None:
+        self.session.look.shading = not self.session.look.shading
+        self._show_look()
+
+    def action_theme(self) -> None:
+        self.session.look.dark = not self.session.look.dark
+        self._show_look()
+
+    def _show_look(self) -> None:
+        look = self.session.look
+        self.theme = DARK if look.dark else LIGHT
+        self.main.show_look()
+
+    def action_help(self) -> None:
+        self.push_screen(Page("Help", help_page()))
+
+    def action_interrupt(self) -> None:
+        selected = self.main.selected_text()
+        now = time.monotonic()
+        if selected:
+            self.filing.copy(selected)
+        elif not self.runs.stop():
+            if now - self._interrupted_at < TWICE_S:
+                self.leave(0)
+            self._interrupted_at = now
+            self.main.say("^C once more quits, as does ^Q. What you wrote is kept")
+
     def action_leave(self) -> None:
         self.leave(0)
 
@@ -199,7 +333,13 @@ class Yinchuang(App[int]):
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
         self.runs.drop()
+        if self.autosave is not None:
+            self.autosave.finish()
+            self.autosave = None
         self.exit(code)
+
+    def _tell_later(self, text: str) -> None:
+        self.post_message(m.Told(text))
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -211,8 +351,9 @@ class Yinchuang(App[int]):
 def run(model: str | None = None) -> int:
     """Open the window; returns the process's exit code. ``model``: name or path of the
     model to write with, the last one used where None."""
-    session = Session()
-    session.model = model or session.model or DEFAULT_MODEL
     log_file = log_to_file()
-    app = Yinchuang(session, log_file=str(log_file))
+    session, store = Session(), Store(state_folder())
+    greeting = store.load(session)
+    session.model = model or session.model or DEFAULT_MODEL
+    app = Yinchuang(session, store=store, log_file=str(log_file), greeting=greeting)
     return app.run() or 0

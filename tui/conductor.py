@@ -15,10 +15,11 @@ from model.steps import Step
 from tui.entry import read_opening
 from tui.inspector import Inspector, differs, inspected, preview
 from tui.messages import RunFailed, RunFinished, StepKept, StepsArrived
+from tui.orders import Order
 from tui.runs import Runs
 from tui.session import Branch, FormSettings, Session
 from tui.view import View
-from tui.worker import Order, Writer
+from tui.worker import Writer
 
 if TYPE_CHECKING:
     from model.registry import ModelHandle

@@ -18,8 +18,9 @@ from textual.message import Message
 from model.config import Controls
 from model.steps import Inspection, Step
 from tui.messages import StepKept
+from tui.orders import Order
 from tui.session import Branch
-from tui.worker import Order, Writer
+from tui.worker import Writer
 
 if TYPE_CHECKING:
     from model.inspect_at import Kept

@@ -18,9 +18,10 @@ from model.errors import UnknownCharacters
 from model.steps import Finished, Step
 from tui.entry import read_opening
 from tui.messages import RunFailed, RunFinished, StepsArrived
+from tui.orders import Order, Replay
 from tui.session import Branch, Session, Unknown
 from tui.view import View
-from tui.worker import Order, Writer
+from tui.worker import Source, Writer
 
 if TYPE_CHECKING:
     from model.registry import ModelHandle
@@ -37,7 +38,7 @@ class Runs:
         session: Session,
         writer: Writer,
         view: View,
-        start_thread: Callable[[int, Order], None],
+        start_thread: Callable[[int, Source], None],
     ) -> None:
         """``start_thread`` runs ``writer.write`` with its arguments on a thread."""
         self.begun: Callable[[], None] = lambda: None
@@ -117,6 +118,16 @@ class Runs:
         )
         self._begin(fork, fork.tokens)
 
+    def replay(self) -> None:
+        """Show the branch on show again, from its first step, at the pace."""
+        branch = self._session.branch
+        if branch is None or branch is self.writing or not branch.finished:
+            return
+        self._session.remember("the replay")
+        self._to_come = 0
+        recorded = Replay(tuple(branch.steps), branch.finished)
+        self._start(replace(branch, steps=[], finished=None), recorded)
+
     def _possible(self, branch: Branch, retry: Callable[[Unknown], None]) -> bool:
         """Whether a poem can begin so; says why where it cannot."""
         assert self.handle is not None
@@ -134,13 +145,15 @@ class Runs:
 
     def _begin(self, branch: Branch, given: tuple[int, ...]) -> None:
         assert self.handle is not None
+        self._start(branch, Order(self.handle, branch.prompt, branch.form, branch.unknown, given))
+
+    def _start(self, branch: Branch, source: Source) -> None:
         self._abandon()
         self._session.add(branch)
-        order = Order(self.handle, branch.prompt, branch.form, branch.unknown, given)
         self._writer.controls = self._session.settings.controls
         run_id = self._writer.begin()
         self._run = (run_id, branch)
-        self._start_thread(run_id, order)
+        self._start_thread(run_id, source)
         self.begun()
 
     def _new_seed(self) -> None:

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, Input, Static
 
 from model.errors import UnknownCharacters
 from model.steps import Inspection, Step
@@ -102,6 +102,19 @@ class MainScreen(Screen[None]):
         sampler.new_seed_each_time = not settings.seed_fixed
         self.query_one(FormPane).show(settings.form)
         self.query_one(OpeningPane).show(settings.opening)
+
+    def show_look(self) -> None:
+        """Draw the poem in the script and with the helps that are wanted."""
+        look = self._session.look
+        self.query_one(PoemPane).set_look(
+            traditional=look.traditional, pinyin=look.pinyin, shading=look.shading
+        )
+
+    def selected_text(self) -> str:
+        """What is selected, in a field or on the screen."""
+        if isinstance(self.focused, Input) and self.focused.selected_text:
+            return self.focused.selected_text
+        return self.get_selected_text() or ""
 
     def show_state(self) -> None:
         settings, look = self._session.settings, self._session.look
@@ -200,6 +213,20 @@ class MainScreen(Screen[None]):
         chosen = self.instruments[place]
         for box in (*self.instruments, *self.query("#lower, #right")):
             box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
+
+
+def branch_words(session: Session, branch: Branch) -> str:
+    """A line of the branch list: where it came from, how it goes, how it ended."""
+    depth, parent = 0, session.find(branch.parent)
+    while parent is not None:
+        depth, parent = depth + 1, session.find(parent.parent)
+    origin = f"{'  ' * depth}└ from {branch.parent} at {branch.fork + 1} " if depth else ""
+    ending = ENDINGS[branch.finished.reason] if branch.finished else "being written"
+    text = branch.text.replace("\n", "")
+    if branch.parent is not None and depth:
+        start = sum(len(step.text) for step in branch.steps[: branch.fork]) + len(branch.prompt)
+        text = f"…{text[max(0, start - 2) :]}"
+    return f"{branch.id} {origin}{text[:24]} · {ending}"
 
 
 def pace_words(pace: float) -> str:

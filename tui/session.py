@@ -187,6 +187,14 @@ class Session:
         self.current, self.cursor = branch.id, None
         return branch
 
+    def take(self, branches: list[Branch], current: int | None, cursor: int | None) -> None:
+        """Take over the branches of a kept session."""
+        self.branches = branches
+        self._next_id = 1 + max((branch.id for branch in branches), default=0)
+        known = self.find(current) is not None
+        self.current = current if known else (branches[-1].id if branches else None)
+        self.cursor = cursor if known else None
+
     def show(self, branch_id: int) -> None:
         """Make a branch the one on show, at its newest step."""
         if self.find(branch_id):

@@ -14,8 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from textual.message import Message
 
@@ -23,11 +22,7 @@ from corpora.errors import UserError
 from model.config import Controls
 from model.steps import Finished, Step
 from tui.messages import RunFailed, RunFinished, StepsArrived
-from tui.session import BY_KEY, UNLIMITED, FormSettings, Unknown
-
-if TYPE_CHECKING:
-    from model.inspect_at import Kept
-    from model.registry import ModelHandle
+from tui.session import BY_KEY, UNLIMITED
 
 FRAME_S = 1 / 30
 """Steps are gathered this long, so that the window redraws at most this often."""
@@ -38,16 +33,12 @@ SLOWEST_FRAME_S = 0.25
 log = logging.getLogger("yinchuang")
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What to write."""
+class Source(Protocol):
+    """What a writer can run: an order, or a replay."""
 
-    handle: ModelHandle
-    prompt: str
-    form: FormSettings
-    unknown: Unknown = "error"
-    given: tuple[int, ...] = ()
-    """Tokens taken as generated already: a fork."""
+    @property
+    def lock(self) -> threading.Lock:
+        """Held during the run."""
 
     def steps(
         self,
@@ -55,63 +46,8 @@ class Order:
         wanted: Callable[[], bool],
         cancelled: Callable[[], bool],
     ) -> Iterator[Step | Finished]:
-        """The run. Raises ``InputError`` for what cannot be begun."""
-        from model.generate import Prompt
-        from model.inspect_at import Watched
-
-        return iter(
-            Watched(
-                self.handle.model,
-                self.handle.tokenizer,
-                Prompt(self.prompt, unknown=self.unknown),
-                controls,
-                constraint=self.form.constraint(),
-                given=self.given,
-                wanted=wanted,
-                cancelled=cancelled,
-            )
-        )
-
-    def check(self) -> None:
-        """Raises ``UnknownCharacters``, ``ConstraintError`` or ``SettingError`` where such a
-        poem cannot be begun."""
-        self.handle.tokenizer.encode(self.prompt, self.unknown)
-        constraint = self.form.constraint()
-        if constraint:
-            constraint.check(self.prompt)
-            constraint.compile(self.handle.tokenizer)
-
-    def text_of(self, tokens: tuple[int, ...], stops: tuple[str, ...]) -> str:
-        """What ``tokens`` make visible after the prompt.
-
-        Raises ``ConstraintError`` where one of them may not stand in its place.
-        """
-        from model.generate import Prompt
-        from model.run import Run
-
-        return Run(
-            self.handle.tokenizer,
-            Prompt(self.prompt, unknown=self.unknown).encode(self.handle.tokenizer),
-            constraint=self.form.constraint(),
-            constrained_from=1,
-            given=tokens,
-            stops=stops,
-        ).given_text
-
-    def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
-        """What step ``index`` of a run that generated ``tokens`` saw."""
-        from model.generate import Prompt
-        from model.inspect_at import keep_step
-
-        return keep_step(
-            self.handle.model,
-            self.handle.tokenizer,
-            Prompt(self.prompt, unknown=self.unknown),
-            tokens,
-            index,
-            constraint=self.form.constraint(),
-            stops=stops,
-        )
+        """The run: its steps, then ``Finished``. ``wanted``: whether the next one shall be
+        inspected. Raises ``UserError`` for what cannot be begun."""
 
 
 class Writer:
@@ -182,10 +118,10 @@ class Writer:
 
     # on the writing thread
 
-    def write(self, run_id: int, order: Order) -> None:
+    def write(self, run_id: int, order: Source) -> None:
         """The body of one run; returns when it has ended and all is posted."""
         try:
-            with order.handle.lock:
+            with order.lock:
                 self._stream(run_id, order)
         except UserError as error:
             self._post(RunFailed(run_id, str(error), ""))
@@ -196,7 +132,7 @@ class Writer:
         finally:
             self._end(run_id)
 
-    def _stream(self, run_id: int, order: Order) -> None:
+    def _stream(self, run_id: int, order: Source) -> None:
         batch = _Batch(run_id, self._post)
         turn = time.monotonic()
         for event in order.steps(

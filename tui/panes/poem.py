@@ -74,8 +74,8 @@ class PoemPane(ScrollView, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "look(-1)", "◂ earlier"),
-        Binding("right", "look(1)", "later ▸"),
+        Binding("left", "look(-1)", "Earlier", show=False),
+        Binding("right", "look(1)", "Later", show=False),
         Binding("home", "point(0)", "First", show=False),
         Binding("end", "newest", "Newest", show=False),
         Binding("up", "row(-1)", "Up", show=False),
