@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -70,7 +70,7 @@ class Candidate:
 
 def build(
     root: Path | None = None, source: Path | None = None, rebuild: bool = False
-) -> Iterator[BuildProgress | Built]:
+) -> Generator[BuildProgress | Built, None, None]:
     """Clean the fetched package into `built_folder(root)`; the last record is a Built.
 
     `source` is the unpacked package (default: where `fetch` puts it). A corpus that is already

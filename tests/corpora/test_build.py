@@ -201,7 +201,7 @@ def test_a_build_broken_off_leaves_the_old_corpus(tmp_path: Path) -> None:
     for step in steps:
         if isinstance(step, BuildProgress) and step.stage == "write":
             break
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
     assert texts(tmp_path)["tang.train"] == {TRAINED}
     assert not list(tmp_path.glob(".build-*"))
 

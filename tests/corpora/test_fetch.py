@@ -120,7 +120,7 @@ def test_an_install_broken_off_leaves_nothing(
 ) -> None:
     steps = install_from(packed, tmp_path / "cache", package)
     assert any(step.stage == stage for step in steps)
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
     assert left_over(tmp_path / "cache") == []
 
 
@@ -232,7 +232,7 @@ def test_the_download_can_be_watched(tmp_path: Path, npm: Path, package: Package
                    "time.sleep(60)\n")  # fmt: skip
     steps = fetch(tmp_path / "cache", package)
     assert any(step == FetchProgress("download", 40, package.size) for step in steps)
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
 
 
 @posix_only
@@ -245,7 +245,7 @@ def test_closing_ends_npm_and_leaves_nothing(tmp_path: Path, npm: Path, package:
     for _ in steps:
         if told.exists() and told.read_text().endswith("."):
             break
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
     with pytest.raises(ProcessLookupError):
         os.kill(int(told.read_text()[:-1]), 0)
     assert left_over(tmp_path / "cache") == []
