@@ -7,6 +7,7 @@ back) is answered here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -33,8 +34,6 @@ class KVCache:
         self._store = torch.zeros(
             config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
         )
-        # Views made once: indexing a tensor costs microseconds, a list nothing.
-        self._layers = [(layer[0], layer[1]) for layer in self._store]
         self.position = 0
         """Tokens held: the position that the next token takes."""
 
@@ -69,10 +68,20 @@ class KVCache:
         The position moves only with ``advance``, once every layer has written.
         """
         end = self.position + keys.shape[2]
-        all_keys, all_values = self._layers[layer]
-        all_keys[:, :, self.position : end] = keys
-        all_values[:, :, self.position : end] = values
-        return all_keys[:, :, :end], all_values[:, :, :end]
+        all_keys, all_values = self._store[layer, ..., :end, :]
+        all_keys[:, :, self.position :] = keys
+        all_values[:, :, self.position :] = values
+        return all_keys, all_values
+
+    def next_token(self) -> tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]:
+        """For one more token, each with one view a layer: where its key and value go
+        (``[2, B, H, hd]``), and the keys and the values up to it (``[B, H, T, hd]``).
+
+        As ``extend`` does, but for all layers at once: making a view costs as much as
+        a small product.
+        """
+        held = self._store[..., : self.position + 1, :].flatten(0, 1).unbind(0)
+        return self._store.select(4, self.position).unbind(0), held[::2], held[1::2]
 
     def advance(self, tokens: int) -> None:
         """Count ``tokens`` as held, after a forward pass wrote them in every layer."""
@@ -89,7 +98,6 @@ class KVCache:
     def keep_rows(self, rows: list[int]) -> None:
         """Keep these sequences of the batch, in this order; the others have ended."""
         self._store = self._store[:, :, rows].contiguous()
-        self._layers = [(layer[0], layer[1]) for layer in self._store]
 
     def snapshot(self) -> Snapshot:
         """A copy of what is held, to come back to with ``restore``."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from model.cache import KVCache
 from model.config import GPTConfig
+from model.decode import OneToken
 
 
 class Attention(nn.Module):
@@ -34,18 +35,14 @@ class Attention(nn.Module):
         q, k, v = self.qkv(x).view(B, T, 3, self.n_head, -1).permute(2, 0, 3, 1, 4).unbind(0)
         if cache is not None:
             k, v = cache.extend(self.layer, k, v)
-        if T == 1:  # one query sees everything: two small products beat the fused kernel
-            weights = torch.softmax(q @ k.transpose(-2, -1) * (q.shape[-1] ** -0.5), dim=-1)
-            y = weights @ v
-        else:
-            y = F.scaled_dot_product_attention(
-                q,
-                k,
-                v,
-                attn_mask=mask,
-                is_causal=mask is None,
-                dropout_p=self.dropout if self.training else 0.0,
-            )
+        y = F.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            attn_mask=mask,
+            is_causal=mask is None and T > 1,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
         projected: Tensor = self.proj(y.transpose(1, 2).reshape(B, T, C))
         return projected
 
@@ -83,6 +80,7 @@ class GPT(nn.Module):
         for name, parameter in self.named_parameters():
             if name.endswith("proj.weight"):  # 2 residual additions a layer: keep their sum's size
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.n_layer))
+        self._one_token: OneToken | None = None  # once laid out for decoding
 
     @staticmethod
     def _initialise(module: nn.Module) -> None:
@@ -107,7 +105,11 @@ class GPT(nn.Module):
         start = 0 if cache is None else cache.position
         if start + T > self.config.block_size:
             raise ValueError(f"{start} + {T} tokens do not fit block_size {self.config.block_size}")
-        x = self.drop(self.tokens(ids) + self.positions.weight[start : start + T])  # [B, T, C]
+        if self._one_token is not None and cache is not None and T == 1:
+            return self._one_token(ids, cache)
+        # nn.Embedding would first copy a matrix that is laid out the other way
+        tokens = self.tokens(ids) if self._one_token is None else self.tokens.weight[ids]
+        x = self.drop(tokens + self.positions.weight[start : start + T])  # [B, T, C]
         mask = None
         if start and T > 1:
             # Row i is position start + i and sees start + i + 1 keys. `is_causal` would
@@ -122,13 +124,17 @@ class GPT(nn.Module):
         return F.linear(self.ln(x), self.tokens.weight)
 
     def lay_out_for_decoding(self) -> GPT:
-        """Store each weight so that its longer dimension is contiguous; returns self.
+        """Make the model fast at one more token, and no longer trainable; returns self.
 
-        One token at a time, a product with a weight matrix reads it once and
-        computes little: the order of its values in memory decides the speed (the
-        tied head becomes three times faster). Shapes and results stay the same.
+        Stores each matrix so that its longer dimension is contiguous: one token's
+        product with it reads it once and computes little, so that the order of its
+        values in memory decides the speed (the tied head becomes three times faster).
+        Shapes and results stay the same.
         """
-        for parameter in self.parameters():
-            if parameter.dim() == 2 and parameter.shape[0] > parameter.shape[1]:
+        self.requires_grad_(False)
+        for name, parameter in self.named_parameters():
+            multiplied = parameter.dim() == 2 and name != "positions.weight"
+            if multiplied and parameter.shape[0] > parameter.shape[1]:
                 parameter.data = parameter.data.t().contiguous().t()
+        self._one_token = OneToken(self)
         return self

@@ -1,0 +1,90 @@
+"""One more token through the short cut gives what the whole forward pass gives."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+import torch
+
+from model.cache import KVCache
+from model.config import GPTConfig
+from model.gpt import GPT
+from tests.helpers import slow_logits, tiny_gpt
+
+VOCAB = 40
+
+
+def laid_out(**shape: int) -> GPT:
+    """A lively random model, its biases and gains random too, laid out for decoding."""
+    gpt = deepcopy(tiny_gpt(VOCAB, **shape))
+    random = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for parameter in gpt.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn(parameter.shape, generator=random) * 0.3)
+    return gpt.lay_out_for_decoding()
+
+
+def ids_of(rows: int, length: int) -> torch.Tensor:
+    return torch.randint(VOCAB, (rows, length), generator=torch.Generator().manual_seed(rows))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("shape", [{}, {"n_layer": 3, "n_head": 4, "n_embd": 24, "block_size": 48}])
+@torch.inference_mode()
+def test_token_by_token_equals_attention_written_out(shape: dict[str, int], rows: int) -> None:
+    gpt, ids = laid_out(**shape), ids_of(rows, 20)
+    cache = KVCache(gpt.config, rows)
+    logits = torch.cat([gpt(ids[:, i : i + 1], cache, last=True) for i in range(20)], dim=1)
+    assert cache.position == 20
+    for row in range(rows):
+        expected = slow_logits(gpt, ids[row].tolist())
+        torch.testing.assert_close(logits[row].double(), expected, atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_after_a_prefill_a_truncation_and_the_end_of_a_row() -> None:
+    gpt, ids = laid_out(), ids_of(3, 12)
+    cache = KVCache(gpt.config, 3)
+    gpt(ids[:, :9], cache, last=True)
+    gpt(ids[:, :1], cache, last=True)
+    cache.truncate(9)
+    gpt(ids[:, 9:10], cache, last=True)
+    cache.keep_rows([2, 0])
+    logits = gpt(ids[[2, 0], 10:11], cache, last=True)
+    for place, row in enumerate((2, 0)):
+        expected = slow_logits(gpt, ids[row, :11].tolist())[-1]
+        torch.testing.assert_close(logits[place, 0].double(), expected, atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_every_position_of_the_block_and_none_behind_it() -> None:
+    gpt = laid_out()
+    cache, one = KVCache(gpt.config), torch.tensor([[3]])
+    for _ in range(gpt.config.block_size):
+        gpt(one, cache)
+    with pytest.raises(ValueError, match="32 \\+ 1 tokens do not fit"):
+        gpt(one, cache)
+    assert cache.position == gpt.config.block_size
+
+
+def test_decoding_records_no_gradients() -> None:
+    gpt = laid_out()
+    assert not gpt(torch.tensor([[3]]), KVCache(gpt.config)).requires_grad
+    assert not gpt(torch.tensor([[3, 4]])).requires_grad
+
+
+@torch.inference_mode()
+def test_whole_texts_through_matrices_laid_out_for_decoding() -> None:
+    gpt = laid_out()
+    ids = ids_of(2, 30)
+    logits = gpt(ids)
+    for row in range(2):
+        expected = slow_logits(gpt, ids[row].tolist())
+        torch.testing.assert_close(logits[row].double(), expected, atol=1e-4, rtol=0)
+
+
+def test_a_wide_block_keeps_its_positions_in_rows() -> None:
+    gpt = GPT(GPTConfig(VOCAB, block_size=64, n_layer=1, n_head=1, n_embd=8))
+    assert gpt.lay_out_for_decoding().positions.weight.is_contiguous()
