@@ -10,10 +10,10 @@ import asyncio
 import math
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
@@ -36,6 +36,9 @@ from tui.store import Store
 from tui.themes import DARK, LIGHT, THEMES
 from tui.worker import Source, Writer
 
+if TYPE_CHECKING:
+    from model.registry import ModelHandle
+
 DEFAULT_MODEL = "tang-base"
 TWICE_S = 2.0
 """A second ^C within so many seconds quits."""
@@ -55,17 +58,18 @@ class Yinchuang(App[int]):
         *,
         store: Store | None = None,
         log_file: str = "",
-        loader: Loader | None = None,
+        load: Callable[[str], ModelHandle] | None = None,
         greeting: str = "",
     ) -> None:
         """``store``: where the session is kept. ``log_file``: where tracebacks go.
-        ``loader``: for tests; else the registry's. ``greeting``: said at the start."""
+        ``load``: gives the model of a name; the registry's where None.
+        ``greeting``: said at the start."""
         super().__init__()
         self.session = session
         self._greeting = greeting
         self._interrupted_at = -math.inf
         self.writer = Writer(self.post_message, log_file)
-        self.loader = loader or Loader(self.post_message)
+        self.loader = Loader(self.post_message, load)
         self.main = MainScreen(session)
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
         self.filing = Filing(self)

@@ -7,6 +7,7 @@ opening is left out and said. Knows nothing of models: the app says how it is re
 from __future__ import annotations
 
 from textual import events
+from textual.geometry import Offset
 from textual.widgets import Input
 
 from tui.entry import clean
@@ -44,6 +45,14 @@ class OpeningPane(Input):
     def note(self, text: str) -> None:
         """The words in the border: how the opening is read, or what Enter does."""
         set_title(self, "Opening", text or "Enter writes")
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the terminal's cursor stands, and with it an input method's window. Input
+        itself is a cell off at the end of the text."""
+        x, y, _, _ = self.content_region
+        cell = self._position_to_cell(self.cursor_position)
+        return Offset(x + cell - self.scroll_offset.x, y)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Every insertion comes through here: keys, input methods, the clipboard."""
