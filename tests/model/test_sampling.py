@@ -258,6 +258,10 @@ class TestTheDraw:
         assert drawn == [2, 2, 1, 3]
         assert would_choose(logits[0], SamplerConfig(), 0.95) == 0
 
+    def test_a_boundary_belongs_to_the_token_above_it(self) -> None:
+        drawn = choose(torch.zeros(3, 4), SamplerConfig(), (0.25, 0.5, 0.75))
+        assert [draw.token for draw in drawn] == [1, 2, 3]
+
     def test_follows_the_distribution(self) -> None:
         logits = torch.linspace(0, 3, 20)[None]
         config = SamplerConfig(temperature=0.9, top_p=0.98)
