@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
+from tui.cli import calibration
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -189,6 +190,7 @@ def train(*, flags: TrainFlags) -> int:
     return body.train(request)
 
 
-# The benchmark declares its flags in a module of its own.
+# These declare their flags in modules of their own.
+calibration.register(app)
 if importlib.util.find_spec("tui.cli.bench") is not None:
     importlib.import_module("tui.cli.bench").register(app)
