@@ -1,0 +1,214 @@
+"""The table of one step: what the model considered and what each stage did to it.
+
+Knows how a ``Step`` looks; knows nothing of models, runs and branches. The app says
+which step to show and answers the requests that the pane posts.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from model.steps import Candidate, Inspection, Step
+from tui.messages import ForkRequested, StepRequested
+from tui.panes import cumulative
+from tui.panes.candidates import Row, header, layout, row_line
+from tui.widgets.lines import Line, Lines, set_title
+
+HINT = "↑↓ choose · Enter fork here · ←→ step"
+
+
+class ProbabilitiesPane(Lines, can_focus=True):
+    """Shows a step; a row may be taken instead of the token that was drawn."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"quiet", "drawn", "cut", "cursor", "strong"}
+    DEFAULT_CSS = """
+    ProbabilitiesPane {
+        border: round $foreground 30%;
+        border-title-color: $foreground;
+        padding: 0 1;
+        height: 16;
+        min-height: 6;
+        border-subtitle-color: $text-muted;
+        &:focus { border: round $border; }
+        & > .quiet { color: $text-muted; }
+        & > .drawn { color: $accent; text-style: bold; }
+        & > .cut { color: $text-muted; text-style: dim; }
+        & > .cursor { text-style: reverse bold; }
+        & > .strong { text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "cursor(-1)", "Row up", show=False),
+        Binding("down", "cursor(1)", "Row down", show=False),
+        Binding("enter", "fork", "Fork here"),
+        Binding("left", "step(-1)", "Earlier", show=False),
+        Binding("right", "step(1)", "Later", show=False),
+        Binding("home", "first", "First step", show=False),
+        Binding("end", "last", "Newest step", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._step: Step | None = None
+        self._inspection: Inspection | None = None
+        self._index = 0
+        self._total = 0
+        self._would_be: int | None = None
+        self._row = 0
+        self._top = 0  # first candidate shown, where not all fit
+        self._armed: tuple[int, int] | None = None  # step and token of the last click
+        set_title(self, "Next token", HINT)
+
+    # What the app calls
+
+    def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
+        """Show ``step``, number ``index`` (from 0) of ``total``; ``None`` shows that there
+        is nothing yet. ``live``: it is the newest of a text that is being written."""
+        self._step, self._index, self._total = step, index, total
+        self._inspection = step.inspection if step else None
+        self._would_be = None
+        if step is None:
+            title = "Next token"
+        else:
+            state = "live" if live else "looking back" if index + 1 < total else "newest"
+            title = f"Next token · {index + 1}/{total} · {state}"
+        set_title(self, title)
+        self.changed()
+
+    def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
+        """Show what the settings as they are now would do to ``step``, which stays as it
+        was drawn. ``inspection`` is of the same logits, made with ``would_be`` as the
+        chosen token: the one that the same ``u`` would draw now."""
+        self._inspection, self._step, self._would_be = inspection, step, would_be
+        set_title(self, f"What if · {self._index + 1}/{self._total}")
+        self.changed()
+
+    @property
+    def selected(self) -> Candidate | None:
+        """The candidate under the cursor."""
+        rows = self._inspection.candidates if self._inspection else ()
+        return rows[min(self._row, len(rows) - 1)] if rows else None
+
+    # Drawing
+
+    def build(self, width: int, height: int) -> list[Line]:
+        if self._step is None:
+            return [
+                [("No token yet: the table fills as the poem is", "quiet")],
+                [("written. Type an opening and press Enter.", "quiet")],
+            ]
+        if self._inspection is None:
+            return [[("This step was not inspected.", "quiet")]]
+        inspection, chosen = self._inspection, self._chosen(self._step)
+        foot = self._foot(self._step, inspection, chosen, width)
+        rows = self._rows(width, max(1, height - len(foot) - 1), inspection)
+        blank: list[Line] = [[]] * max(0, 9 - len(inspection.candidates))
+        lines = [header(layout(width)), *rows, *blank, *foot]
+        spare = len(lines) - height
+        if spare > 0 and blank:
+            lines = [lines[0], *rows, *blank[spare:], *foot]
+        return lines
+
+    def _rows(self, width: int, room: int, inspection: Inspection) -> list[Line]:
+        """As many candidates as fit, the one under the cursor among them."""
+        count = len(inspection.candidates)
+        at = min(self._row, count - 1)
+        self._top = max(0, min(self._top, count - room), at - room + 1)
+        self._top = min(self._top, at)
+        columns = layout(width)
+        return [
+            row_line(self._describe(i, inspection.candidates[i]), columns)
+            for i in range(self._top, min(count, self._top + room))
+        ]
+
+    def _describe(self, at: int, candidate: Candidate) -> Row:
+        step = self._step
+        assert step is not None and self._inspection is not None
+        drawn = candidate.token == step.token
+        if self._would_be is not None and candidate.token == self._would_be:
+            note = "drawn still" if drawn else "would be"
+        elif drawn:
+            note = "was drawn" if self._would_be is not None else "drawn"
+            note = "forced" if step.forced else note
+        else:
+            note = ""
+        under = at == min(self._row, len(self._inspection.candidates) - 1)
+        return Row(at + 1, candidate, drawn, note, under and self.has_focus)
+
+    def _chosen(self, step: Step) -> int:
+        return step.token if self._would_be is None else self._would_be
+
+    def _foot(self, step: Step, inspection: Inspection, chosen: int, width: int) -> list[Line]:
+        """Two lines of figures and, where ``u`` decided something, the cumulative bar."""
+        sampler = step.controls.sampler
+        before, after = f"{inspection.entropy:.2f}", f"{inspection.final_entropy:.2f}"
+        first = [f"{before} → {after} bits", f"nucleus {inspection.nucleus:,}"]
+        if width >= 46:
+            first[0] = "entropy " + first[0]
+        second = [f"forbidden {100 * inspection.forbidden:.1f} %"] if inspection.forbidden else []
+        if inspection.altered:
+            second.append("penalties changed the token")
+        if self._would_be is not None:
+            same = "the same" if chosen == step.token else "another"
+            second.insert(0, f"same u, {same} token")
+        lines: list[Line] = [[(" · ".join(first), "")], [(" · ".join(second), "")]]
+        if sampler.greedy and self._would_be is None:
+            return [*lines, [("greedy: the likeliest token, u is not used", "quiet")], []]
+        lines.append(cumulative.bar(inspection, chosen, width))
+        lines.append(cumulative.pointer(step.u, width, f"u {step.u:.3f}"))
+        return lines
+
+    # Keys and mouse
+
+    def action_cursor(self, by: int) -> None:
+        """Move the row cursor."""
+        count = len(self._inspection.candidates) if self._inspection else 0
+        if count:
+            self._row = max(0, min(count - 1, min(self._row, count - 1) + by))
+            self.changed()
+
+    def action_step(self, by: int) -> None:
+        """Ask for an earlier or later step."""
+        if self._step is not None:
+            self.post_message(StepRequested(by))
+
+    def action_first(self) -> None:
+        """Ask for the first step."""
+        self.action_step(-self._index)
+
+    def action_last(self) -> None:
+        """Ask for the newest step."""
+        self.action_step(self._total - 1 - self._index)
+
+    def action_fork(self) -> None:
+        """Ask for the token under the cursor instead of the drawn one."""
+        if (candidate := self.selected) is not None:
+            self.post_message(ForkRequested(self._index, candidate.token))
+
+    def on_focus(self) -> None:
+        self.changed()
+
+    def on_blur(self) -> None:
+        self.changed()
+
+    def on_click(self, event: events.Click) -> None:
+        """The first click on a row chooses it, a second one, or a double click, forks. What
+        was under the pointer at the first click counts: a live table moves on."""
+        offset = event.get_content_offset(self)
+        if offset is None or self._inspection is None:
+            return
+        at = self._top + offset.y - 1  # the header is line 0
+        candidates = self._inspection.candidates
+        if offset.y < 1 or not self._top <= at < len(candidates):
+            return
+        here = (self._index, candidates[at].token)
+        armed = self._armed
+        if armed is not None and (event.chain > 1 or armed == here):
+            self.post_message(ForkRequested(*armed))
+            self._armed = None
+            return
+        self._armed, self._row = here, at
+        self.changed()

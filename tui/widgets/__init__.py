@@ -1,0 +1,1 @@
+"""Small controls that the panes are made of."""
