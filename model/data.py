@@ -25,8 +25,10 @@ from model.tokenizers import Tokenizer
 IGNORE = -100
 """Target of a position that is not counted: padding, and characters unknown to the vocabulary."""
 
-FRAGMENT_LENGTHS = (8, 16, 32, 64, 128)
-"""Windows of several lengths: a short one shows more beginnings for the same cost."""
+FRAGMENT_LENGTHS = (4, 4, 8, 16, 32, 64, 128, 256)
+"""Windows of several lengths, each as likely as it stands here. A short one shows more
+beginnings for the same cost: with none under 8, a model that had seen six million characters
+gave 。 after two characters from anywhere five points too much."""
 
 
 @dataclass(frozen=True, slots=True)
