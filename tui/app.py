@@ -7,8 +7,10 @@ first frame.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -27,6 +29,7 @@ from tui.dialogs import Page, Picker
 from tui.filing import Filing
 from tui.help import help_page, key_name
 from tui.inspector import Inspector
+from tui.leaving import HardExit, end_process
 from tui.loader import Loader
 from tui.places import log_to_file, state_folder
 from tui.runs import Runs
@@ -38,6 +41,8 @@ from tui.worker import Source, Writer
 
 if TYPE_CHECKING:
     from model.registry import ModelHandle
+
+log = logging.getLogger("yinchuang")
 
 DEFAULT_MODEL = "tang-base"
 TWICE_S = 2.0
@@ -68,6 +73,9 @@ class Yinchuang(App[int]):
         self.session = session
         self._greeting = greeting
         self._interrupted_at = -math.inf
+        self._on_leaving: Callable[[int], None] = lambda code: None
+        self.broken = ""
+        """What went wrong where the app had to end, for a line after it has."""
         self.writer = Writer(self.post_message, log_file)
         self.loader = Loader(self.post_message, load)
         self.main = MainScreen(session)
@@ -94,7 +102,8 @@ class Yinchuang(App[int]):
         self._listen_to_signals()
         self.call_after_refresh(self._first_frame_done)
 
-    def _first_frame_done(self) -> None:
+    async def _first_frame_done(self) -> None:
+        await self.main.mount_instruments()
         self.conductor.show_all()
         self.main.model_title = f"loading {self.session.model}"
         self.main.show_state()
@@ -153,6 +162,7 @@ class Yinchuang(App[int]):
     def on_model_ready(self, message: m.ModelReady) -> None:
         if message.request == self.loader.request:
             self.main.model_title = message.handle.title
+            self.session.model = message.name
             self.conductor.model_ready(message.handle)
 
     def on_model_failed(self, message: m.ModelFailed) -> None:
@@ -336,11 +346,29 @@ class Yinchuang(App[int]):
 
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
+        self._on_leaving(code)
         self.runs.drop()
+        self.keep()
+        self.exit(code)
+
+    def keep(self) -> None:
+        """Save the session for the last time; doing it twice does nothing."""
         if self.autosave is not None:
             self.autosave.finish()
             self.autosave = None
-        self.exit(code)
+
+    def on_leaving(self, call: Callable[[int], None]) -> None:
+        """``call`` is told the exit code as soon as leaving begins."""
+        self._on_leaving = call
+
+    def _handle_exception(self, error: Exception) -> None:
+        # Textual would print a traceback; a reader gets a line, and the log the rest
+        log.error("the window broke", exc_info=error)
+        if self.is_headless:
+            super()._handle_exception(error)
+            return
+        self.broken = f"The window broke: {type(error).__name__}: {error}"
+        self.leave(1)
 
     def _tell_later(self, text: str) -> None:
         self.post_message(m.Told(text))
@@ -360,4 +388,13 @@ def run(model: str | None = None) -> int:
     greeting = store.load(session)
     session.model = model or session.model or DEFAULT_MODEL
     app = Yinchuang(session, store=store, log_file=str(log_file), greeting=greeting)
-    return app.run() or 0
+    way_out = HardExit()
+    app.on_leaving(way_out.arm)
+    code = app.run() or 0
+    app.keep()
+    if app.broken:
+        print(f"{app.broken}\nThe details are in {log_file}; your poems are kept.", file=sys.stderr)
+    if app.loader.busy:
+        end_process(code)
+    way_out.disarm()
+    return code

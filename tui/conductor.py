@@ -178,7 +178,6 @@ class Conductor:
         """A model is there: what was submitted early runs now."""
         self.runs.drop()
         self.runs.handle = handle
-        self.session.model = handle.spec.name
         self._inspector.forget()
         self._view.refuse_form(self._refusal(self.session.settings.form))
         self._view.show_state()

@@ -41,6 +41,11 @@ class Loader:
         self.request = 0
         """Number of the latest request: answers to older ones no longer matter."""
 
+    @property
+    def busy(self) -> bool:
+        """A load is going on."""
+        return self._busy.locked()
+
     def begin(self, name: str) -> None:
         """Load ``name``; ``ModelReady`` or ``ModelFailed`` with ``request`` answers."""
         self.request += 1
@@ -54,7 +59,7 @@ class Loader:
             with self._busy:
                 if name not in self._loaded:
                     self._loaded[name] = (self._load or self._from_registry)(name)
-            self._post(ModelReady(request, self._loaded[name]))
+            self._post(ModelReady(request, name, self._loaded[name]))
         except UserError as error:
             self._post(ModelFailed(request, name, str(error)))
         except Exception as error:

@@ -126,9 +126,11 @@ class RunFailed(Message):
 
 @dataclass
 class ModelReady(Message):
-    """A model is loaded. ``request`` tells a late answer from the one waited for."""
+    """A model is loaded. ``request`` tells a late answer from the one waited for; ``name``
+    is how it was asked for, and can be asked for again."""
 
     request: int
+    name: str
     handle: ModelHandle
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,21 +12,20 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Footer, Input, Static
 
 from model.errors import UnknownCharacters
 from model.steps import Inspection, Step
 from tui.commands import bindings
 from tui.dialogs import Picker
-from tui.panes.form import FormPane
 from tui.panes.opening import OpeningPane
 from tui.panes.poem import PoemPane
-from tui.panes.probabilities import ProbabilitiesPane
-from tui.panes.sampler import SamplerPane
 from tui.panes.status import StatusLine
 from tui.session import BY_KEY, Branch, Session, Unknown
 from tui.view import Tone
+
+if TYPE_CHECKING:
+    from tui.instruments import Instruments
 
 SMALLEST = (60, 20)
 WIDE = 100
@@ -55,18 +54,13 @@ class MainScreen(Screen[None]):
         """The model in use, or what is being waited for."""
         self.writing: Callable[[], Branch | None] = lambda: None
         self.waiting: Callable[[], bool] = lambda: False
-        self._instrument = 0  # the one shown where only one has room
+        self._instruments: Instruments | None = None
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="status")
         with Horizontal(id="body"):
             yield PoemPane(id="poem")
-            with Vertical(id="instruments"):
-                yield ProbabilitiesPane(id="probabilities")
-                with Horizontal(id="lower"):
-                    yield SamplerPane(id="sampler")
-                    with Vertical(id="right"):
-                        yield FormPane(id="form")
+            yield Vertical(id="instruments")
         yield OpeningPane(id="opening")
         yield Footer()
         yield Static(id="too-small")
@@ -74,6 +68,15 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Fit the panes to the terminal."""
         self._arrange(*self.app.size)
+
+    async def mount_instruments(self) -> None:
+        """Add the panes beside the poem. They come after the first frame, which shows where
+        to type, and are imported only here: together they take as long as that frame."""
+        from tui.instruments import Instruments
+
+        instruments = Instruments()
+        await self.query_one("#instruments").mount(instruments)
+        self._instruments = instruments
 
     # what the conductor calls
 
@@ -87,21 +90,21 @@ class MainScreen(Screen[None]):
         self.query_one(PoemPane).move_cursor(cursor)
 
     def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
-        self.query_one(ProbabilitiesPane).show_step(step, index, total, live)
+        if self._instruments is not None:
+            self._instruments.show_step(step, index, total, live)
 
     def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
-        self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
+        if self._instruments is not None:
+            self._instruments.show_preview(inspection, step, would_be)
 
     def count(self, steps: Sequence[Step]) -> None:
         pass
 
     def show_settings(self) -> None:
         settings = self._session.settings
-        sampler = self.query_one(SamplerPane)
-        sampler.show(settings.controls)
-        sampler.new_seed_each_time = not settings.seed_fixed
-        self.query_one(FormPane).show(settings.form)
         self.query_one(OpeningPane).show(settings.opening)
+        if self._instruments is not None:
+            self._instruments.show_settings(settings)
 
     def show_look(self) -> None:
         """Draw the poem in the script and with the helps that are wanted."""
@@ -127,7 +130,8 @@ class MainScreen(Screen[None]):
         self.query_one(PoemPane).set_state(*self._poem_words())
 
     def refuse_form(self, text: str) -> None:
-        self.query_one(FormPane).refuse(text)
+        if self._instruments is not None:
+            self._instruments.refuse_form(text)
 
     def say(self, text: str, tone: Tone = "information") -> None:
         self.app.notify(text, severity=tone, markup=False, timeout=8 if tone == "error" else 5)
@@ -190,29 +194,11 @@ class MainScreen(Screen[None]):
                     f"{width}×{height}.\nMake it larger and everything is there again."
                 )
             )
-        self._choose(self._instrument)
-
-    @property
-    def instruments(self) -> list[Widget]:
-        """The panes beside the poem, in the order in which a narrow terminal shows them."""
-        return [self.query_one(f"#{name}") for name in ("probabilities", "sampler", "form")]
 
     def next_pane(self) -> None:
         """Go to the next instrument, and show it where only one has room."""
-        panes = self.instruments
-        focused = next((i for i, pane in enumerate(panes) if pane.has_focus_within), None)
-        self._choose((self._instrument if focused is None else focused + 1) % len(panes))
-        pane = panes[self._instrument]
-        if isinstance(pane, SamplerPane | FormPane):
-            pane.focus_field()
-        else:
-            pane.focus()
-
-    def _choose(self, place: int) -> None:
-        self._instrument = place
-        chosen = self.instruments[place]
-        for box in (*self.instruments, *self.query("#lower, #right")):
-            box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
+        if self._instruments is not None:
+            self._instruments.next_pane()
 
 
 def branch_words(session: Session, branch: Branch) -> str:

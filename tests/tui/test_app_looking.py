@@ -1,0 +1,387 @@
+"""Looking in the window: the cursor, forks, branches, undo, what a knob would do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from textual.widgets import OptionList
+
+from model.config import Controls
+from tests.tui.window import (
+    endless,
+    finished,
+    notices,
+    poem_text,
+    reference,
+    session_of,
+    wait_until,
+    window,
+    write,
+)
+from tui.commands import COMMANDS
+from tui.messages import ForkRequested
+from tui.panes.poem import PoemPane
+from tui.panes.probabilities import ProbabilitiesPane
+from tui.session import FormSettings, Session
+from tui.store import Store
+
+CONTROLS = Controls(max_tokens=40, seed=5)
+
+
+def table(app):
+    return app.main.query_one(ProbabilitiesPane).plain()
+
+
+async def test_the_cursor_goes_back_in_time_and_the_table_follows():
+    async with window() as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        await pilot.press("home")  # the poem has the focus after Enter
+        await wait_until(pilot, lambda: app.session.index == 0)
+        step = app.session.branch.steps[0]
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        assert app.session.step.token == step.token
+        first = table(app)
+        await pilot.press("right")
+        await wait_until(pilot, lambda: app.session.index == 1)
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        assert table(app) != first
+        await pilot.press("left")
+        await wait_until(pilot, lambda: table(app) == first)
+        await pilot.press("end")
+        await wait_until(pilot, lambda: app.session.cursor is None)
+
+
+async def test_looking_back_while_it_streams_does_not_disturb_the_stream():
+    model = endless()
+    async with window(model) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        model.allow(8)
+        await wait_until(pilot, lambda: len(app.session.branch.steps) >= 6)
+        await pilot.press("home", "right")
+        await wait_until(pilot, lambda: app.session.index == 1)
+        model.free()
+        await finished(app, pilot)
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        assert app.session.index == 1
+        assert list(app.session.branch.tokens) == reference(model, "春", CONTROLS)
+
+
+async def test_a_character_is_clicked_and_looked_at():
+    async with window() as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        pane = app.main.query_one(PoemPane)
+        glyph = next(g for g in pane._verse.rows[0].glyphs if g.index == 2)
+        region = pane.content_region
+        await pilot.click(offset=(region.x + glyph.x + 1, region.y))
+        await wait_until(pilot, lambda: app.session.index == 2)
+        assert app.session.cursor == 2
+
+
+async def test_enter_on_a_row_forks_and_the_old_branch_is_kept():
+    model = endless()
+    async with window(model) as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        old = app.session.branch
+        app.conductor.look(5)
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        other = next(
+            row.token
+            for row in app.session.step.inspection.candidates
+            if row.token != old.steps[5].token and row.final > 0
+        )
+        app.main.query_one(ProbabilitiesPane).post_message(ForkRequested(5, other))
+        await wait_until(pilot, lambda: app.session.branch is not old and not app.runs.writing)
+        fork = app.session.branch
+        assert fork.parent == old.id
+        assert fork.tokens[:5] == old.tokens[:5]
+        assert fork.tokens[5] == other
+        given = [*old.tokens[:5], other]
+        assert list(fork.tokens[6:]) == reference(model, "春", CONTROLS, given=given)
+        assert poem_text(app) == fork.text
+        assert len(old.steps) == 40
+
+        await pilot.press("f7")
+        await wait_until(pilot, lambda: app.session.branch is old)
+        assert poem_text(app) == old.text
+        await pilot.press("f8", "ctrl+z")
+        await wait_until(pilot, lambda: app.session.branches == [old])
+        assert app.session.cursor == 5
+        await pilot.press("ctrl+y")
+        await wait_until(pilot, lambda: app.session.branch is fork)
+
+
+async def test_forking_while_it_streams_keeps_what_was_written():
+    model = endless()
+    async with window(model) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        model.allow(8)
+        await wait_until(pilot, lambda: len(app.session.branch.steps) >= 4)
+        old = app.session.branch
+        app.runs.fork(2, 9)
+        model.free()
+        await wait_until(pilot, lambda: app.session.branch is not old and not app.runs.writing)
+        assert old.finished.reason == "cancelled"
+        assert len(app.session.branch.steps) == 40
+        assert app.session.branch.tokens[2] == 9
+
+
+async def test_undoing_a_fork_that_is_being_written_stops_it():
+    model = endless()
+    async with window(model) as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        model.hold()
+        app.runs.fork(2, 9)
+        await pilot.press("ctrl+z")
+        await wait_until(pilot, lambda: app.runs.writing is None)
+        assert len(app.session.branches) == 1
+
+
+async def test_a_token_that_the_form_forbids_cannot_be_forked_to():
+    async with window(session=session_of(form=FormSettings("fixed", "", "五绝"))) as (app, pilot):
+        await write(app, pilot, "")
+        await finished(app, pilot)
+        end = app.runs.handle.tokenizer.end_id
+        app.runs.fork(3, end)
+        await wait_until(pilot, lambda: "cannot stand here" in notices(app))
+        assert len(app.session.branches) == 1
+
+
+async def test_a_knob_moved_while_idle_shows_what_it_would_do():
+    async with window() as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        app.conductor.look(3)
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        before = table(app)
+        greedy = replace(CONTROLS, sampler=replace(CONTROLS.sampler, temperature=0.0))
+        app.conductor.set_controls(greedy)
+        await wait_until(pilot, lambda: table(app) != before)
+        assert "100" in table(app)
+        app.conductor.set_controls(CONTROLS)
+        await wait_until(pilot, lambda: table(app) == before)
+
+
+async def test_the_branch_list_brings_a_branch_back():
+    async with window(session=session_of(poems=3, seed_fixed=False)) as (app, pilot):
+        await write(app, pilot, "春")
+        await wait_until(pilot, lambda: len(app.session.branches) == 3 and app.runs.writing is None)
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
+        assert app.screen.query_one(OptionList).highlighted == 2
+        await pilot.press("home", "enter")
+        await wait_until(pilot, lambda: app.session.current == 1)
+
+
+async def test_a_session_comes_back(tmp_path):
+    model = endless()
+    store = Store(tmp_path)
+    async with window(model, session=session_of(), store=store) as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        text = app.session.branch.text
+        app.conductor.set_cache("race")
+        await pilot.press("ctrl+t")
+        app.keep()
+    store, session = Store(tmp_path), Session()
+    assert store.load(session) == ""
+    async with window(model, session=session, store=store) as (app, pilot):
+        assert app.session.branch.text == text
+        assert poem_text(app) == text
+        assert app.session.settings.controls.cache == "race"
+        assert app.session.look.traditional
+        assert app.main.query_one("#opening").value == "春眠"
+        app.conductor.look(1)  # inspected anew: the file does not keep inspections
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+
+
+async def test_a_trace_is_saved_opened_and_replayed(tmp_path):
+    async with window() as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        before = app.session.branch
+        file = tmp_path / "poem [bold].jsonl"
+        app.filing._save_as(str(file))
+        await wait_until(pilot, lambda: "poem [bold].jsonl" in notices(app))
+        app.filing._opened(str(file))
+        await wait_until(pilot, lambda: len(app.session.branches) == 2)
+        opened = app.session.branch
+        assert opened.steps == before.steps
+        await pilot.press("escape")
+        app.runs.replay()
+        await wait_until(pilot, lambda: len(app.session.branches) == 3 and not app.runs.writing)
+        assert app.session.branch.steps == before.steps
+        assert poem_text(app) == before.text
+
+
+async def test_a_poem_is_saved_as_text_and_a_file_is_not_overwritten_unasked(tmp_path):
+    async with window() as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        for name in ("poem.txt", "poem.md"):
+            app.filing._save_as(str(tmp_path / name))
+            await wait_until(pilot, lambda n=name: (tmp_path / n).exists())
+            written = (tmp_path / name).read_text(encoding="utf-8")
+            assert app.session.branch.text in written.replace("\n", "")
+        (tmp_path / "poem.txt").write_text("mine", encoding="utf-8")
+        app.filing._save_as(str(tmp_path / "poem.txt"))
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("enter")  # keep it
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert (tmp_path / "poem.txt").read_text(encoding="utf-8") == "mine"
+        app.filing._save_as(str(tmp_path / "poem.doc"))
+        await wait_until(pilot, lambda: "no suffix" in notices(app))
+
+
+async def test_copying_says_how_and_promises_nothing():
+    async with window() as (app, pilot):
+        await pilot.press("alt+c")
+        await wait_until(pilot, lambda: "nothing to copy" in notices(app))
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        await pilot.press("alt+c")
+        await wait_until(pilot, lambda: "OSC 52" in notices(app))
+        assert app.clipboard.replace("\n", "") == app.session.branch.text
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (99, 40), (120, 36), (200, 60), (120, 24)])
+async def test_every_size_has_room_for_poem_and_instrument(size):
+    async with window(size=size) as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        shown = [
+            pane.id
+            for pane in app.main.query("#poem, #probabilities, #sampler, #form, #opening")
+            if pane.region.width and pane.region.height
+        ]
+        assert {"poem", "opening"} <= set(shown)
+        narrow = size[0] < 100 or size[1] < 32
+        assert len(shown) == 3 if narrow else len(shown) >= 5
+        for pane in app.main.query("#poem, #opening"):
+            assert app.main.region.contains_region(pane.region)
+        await pilot.press("f9")
+        await pilot.pause()
+        if narrow:
+            assert app.focused is not None
+            assert app.focused.region.height > 0
+
+
+async def test_too_small_says_so_and_nothing_is_lost():
+    async with window(size=(59, 19)) as (app, pilot):
+        message = app.main.query_one("#too-small")
+        assert message.region.height > 0
+        assert "60×20" in str(message.render())
+        await pilot.resize_terminal(120, 36)
+        await wait_until(pilot, lambda: message.region.height == 0)
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+
+
+async def test_resizing_while_it_streams():
+    model = endless()
+    async with window(model) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        for size in ((60, 20), (300, 80), (40, 10), (99, 31), (120, 36)):
+            model.allow(4)
+            await pilot.resize_terminal(*size)
+        model.free()
+        await finished(app, pilot)
+        assert poem_text(app) == app.session.branch.text
+        assert list(app.session.branch.tokens) == reference(model, "春", CONTROLS)
+
+
+KEYS = [c for c in COMMANDS if c.key and c.action not in ("leave", "interrupt", "single")]
+
+
+@pytest.mark.parametrize("focus", ["#opening", "#poem", "#probabilities", "#sampler", "#form"])
+async def test_every_key_does_its_command_from_every_focus(focus):
+    async with window() as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        done = []
+        app.run_action = None  # replaced below; keys go through actions of the app
+        del app.run_action
+        for command in KEYS:
+            name = command.action.partition("(")[0]
+            setattr(app, f"action_{name}", lambda *a, c=command.action: done.append(c))
+        pane = app.main.query_one(focus)
+        fields = getattr(pane, "fields", lambda: [pane])()
+        for field in fields:
+            field.focus()
+            await pilot.pause()
+            done.clear()
+            for command in KEYS:
+                await pilot.press(command.key)
+            assert done == [command.action for command in KEYS], field
+
+
+async def test_every_command_is_in_the_palette_and_on_the_help_page():
+    async with window() as (app, pilot):
+        offered = [command.title for command in app.get_system_commands(app.screen)]
+        assert len(offered) == len(COMMANDS)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
+        page = str(app.screen.query_one("Static").render())
+        for command in COMMANDS:
+            assert command.about in page
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+
+
+async def test_interrupt_stops_and_twice_quits():
+    model = endless()
+    async with window(model) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        await pilot.press("ctrl+c")
+        model.free()
+        await finished(app, pilot)
+        assert app.session.branch.finished.reason == "cancelled"
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: "once more" in notices(app))
+        assert app.is_running
+
+
+async def test_quitting_mid_stream_ends_the_run():
+    model = endless()
+    session = session_of()
+    async with window(model, session=session) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        model.allow(3)
+        await wait_until(pilot, lambda: len(session.branch.steps) >= 1)
+        model.free()
+        await pilot.press("ctrl+q")
+        await wait_until(pilot, lambda: app.return_code is not None)
+        assert app.return_code == 0
+        assert session.branch.finished.reason == "cancelled"
+
+
+async def test_following_stops_when_the_reader_scrolls_up_and_a_mark_says_so():
+    model = endless()
+    controls = Controls(max_tokens=400, seed=5)
+    async with window(model, size=(60, 20), session=session_of(controls=controls)) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        model.allow(300)
+        pane = app.main.query_one(PoemPane)
+        await wait_until(pilot, lambda: pane.virtual_size.height > pane.size.height + 3)
+        await wait_until(pilot, lambda: not pane.more_below)
+        pane.scroll_to(y=0, animate=False)
+        await wait_until(pilot, lambda: pane.more_below)
+        model.free()
+        await finished(app, pilot)
+        assert pane.scroll_offset.y == 0
+        last = "".join(s.text for s in pane.render_line(pane.size.height - 1))
+        assert "↓ more" in last
+        pane.scroll_end(animate=False)
+        await wait_until(pilot, lambda: not pane.more_below)
+        last = "".join(s.text for s in pane.render_line(pane.size.height - 1))
+        assert "↓ more" not in last

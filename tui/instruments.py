@@ -1,0 +1,77 @@
+"""The panes beside the poem, as one: what the screen shows in them, and which has room.
+
+Imported after the first frame only. Where a terminal is narrow or short, one instrument
+is shown at a time; F9 brings the next.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from model.steps import Inspection, Step
+from tui.panes.form import FormPane
+from tui.panes.probabilities import ProbabilitiesPane
+from tui.panes.sampler import SamplerPane
+from tui.session import Settings
+
+ORDER = ("probabilities", "sampler", "form")
+
+
+class Instruments(Vertical):
+    """Table, sampler, form and meter."""
+
+    def __init__(self) -> None:
+        super().__init__(id="panes")
+        self._chosen = 0  # the one shown where only one has room
+
+    def compose(self) -> ComposeResult:
+        yield ProbabilitiesPane(id="probabilities")
+        with Horizontal(id="lower"):
+            yield SamplerPane(id="sampler")
+            with Vertical(id="right"):
+                yield FormPane(id="form")
+
+    def on_mount(self) -> None:
+        """Show the first one where only one has room."""
+        self._choose(self._chosen)
+
+    def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
+        """Fill the table."""
+        self.query_one(ProbabilitiesPane).show_step(step, index, total, live)
+
+    def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
+        """Fill the table with a step as it would be."""
+        self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Fill sampler, form and meter."""
+        sampler = self.query_one(SamplerPane)
+        sampler.show(settings.controls)
+        sampler.new_seed_each_time = not settings.seed_fixed
+        self.query_one(FormPane).show(settings.form)
+
+    def refuse_form(self, text: str) -> None:
+        """Say beside the form why it cannot be; empty: it can."""
+        self.query_one(FormPane).refuse(text)
+
+    def next_pane(self) -> None:
+        """Go to the next instrument, and show it where only one has room."""
+        panes = self._panes()
+        focused = next((i for i, pane in enumerate(panes) if pane.has_focus_within), None)
+        self._choose((self._chosen if focused is None else focused + 1) % len(panes))
+        pane = panes[self._chosen]
+        if isinstance(pane, SamplerPane | FormPane):
+            pane.focus_field()
+        else:
+            pane.focus()
+
+    def _panes(self) -> list[Widget]:
+        return [self.query_one(f"#{name}") for name in ORDER]
+
+    def _choose(self, place: int) -> None:
+        self._chosen = place
+        chosen = self._panes()[place]
+        for box in (*self._panes(), *self.query("#lower, #right")):
+            box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
