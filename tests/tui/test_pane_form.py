@@ -42,15 +42,33 @@ async def test_heads_committed_at_once_make_an_acrostic():
         assert app.cursor_position.x == field.content_region.x + 8
 
 
-async def test_choosing_a_form_keeps_the_heads_and_combines_both():
+async def test_a_form_keeps_the_heads_and_combines_both():
     app = PaneApp(FormPane(FormSettings("acrostic", "春眠")))
     async with app.run_test(size=SIZE) as pilot:
-        app.query_one("#form").focus()
-        await pilot.press("right", "right")
-        await until(pilot, lambda: len(app.of(FormChanged)) == 2)
-        assert [m.settings.form for m in app.of(FormChanged)] == ["五绝", "七绝"]
+        app.query_one("#kind").focus()
+        await pilot.press("right")
+        await until(pilot, lambda: len(app.of(FormChanged)) == 1)
         assert newest(app) == FormSettings("fixed", "春眠", "七绝", 7)
-        assert newest(app).describe() == "七绝 · 藏头 春眠"
+        app.query_one("#form").focus()
+        await pilot.press("left")
+        await until(pilot, lambda: len(app.of(FormChanged)) == 2)
+        assert newest(app) == FormSettings("fixed", "春眠", "五绝", 7)
+        assert newest(app).describe() == "五绝 · 藏头 春眠"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("free", ["kind", "heads"]),
+        ("acrostic", ["kind", "heads", "characters"]),
+        ("fixed", ["kind", "heads", "form"]),
+    ],
+)
+async def test_only_what_the_kind_leaves_to_choose_is_there(kind, fields):
+    app = PaneApp(FormPane(FormSettings(kind)))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        assert [field.id for field in app.pane.fields()] == fields
 
 
 async def test_all_kinds_can_be_chosen_by_keys_and_by_mouse():
@@ -78,16 +96,6 @@ async def test_each_form_by_mouse(form):
         await pilot.click(choice, offset=(x + 1, y))
         await until(pilot, lambda: bool(app.of(FormChanged)))
         assert newest(app).form == form and newest(app).kind == "fixed"
-
-
-@pytest.mark.parametrize(("before", "after"), [("七绝", "五绝"), ("七律", "五律")])
-async def test_line_length_picks_the_form_of_as_many_lines(before, after):
-    app = PaneApp(FormPane(FormSettings("fixed", "", before)))
-    async with app.run_test(size=SIZE) as pilot:
-        app.query_one("#characters").focus()
-        await pilot.press("left")
-        await until(pilot, lambda: bool(app.of(FormChanged)))
-        assert newest(app).form == after and newest(app).kind == "fixed"
 
 
 async def test_line_length_of_an_acrostic():

@@ -26,8 +26,9 @@ HINT = "↑↓ field · ←→ choose"
 
 
 class FormPane(FieldPane):
-    """Kind, heads, form and line length. Typing heads makes a free poem an acrostic, and
-    choosing a form makes it one of that form: what is touched is what counts."""
+    """Kind and heads, and what the kind leaves to choose: an acrostic's line length, a
+    fixed form's name. Heads typed while the poem is free make it an acrostic; with a
+    fixed form they begin its lines."""
 
     DEFAULT_CSS = """
     FormPane {
@@ -60,9 +61,10 @@ class FormPane(FieldPane):
         if not self.children:  # not composed yet
             return
         self.query_one("#kind", Choice).show(settings.kind)
-        self.query_one("#form", Choice).show(settings.form if settings.kind == "fixed" else None)
-        characters = self._characters()
-        self.query_one("#characters", Choice).show(str(characters) if characters else None)
+        form, characters = self.query_one("#form", Choice), self.query_one("#characters", Choice)
+        form.show(settings.form)
+        characters.show(str(settings.characters))
+        form.display, characters.display = settings.kind == "fixed", settings.kind == "acrostic"
         self.query_one("#says", Static).update(Content(self._says()))
         self.refuse("")
 
@@ -70,14 +72,6 @@ class FormPane(FieldPane):
         """Say why the settings cannot be satisfied; an empty text takes it back."""
         if self.children:
             self.query_one(Refusal).say(text)
-
-    def _characters(self) -> int | None:
-        settings = self._settings
-        if settings.kind == "free":
-            return None
-        return (
-            settings.characters if settings.kind == "acrostic" else FORMS[settings.form].characters
-        )
 
     def _says(self) -> str:
         """In words what will be written."""
@@ -88,19 +82,19 @@ class FormPane(FieldPane):
             lines = f"{heads} line{'s' if heads != 1 else ''}" if heads else "a line for each head"
             return f"{lines} of {settings.characters}"
         form = FORMS[settings.form]
-        begun = f", the first {heads} begun by heads" if heads else ""
+        begun = f", {heads} with heads" if heads else ""
         return f"{form.lines} lines of {form.characters}{begun}"
 
     # Parts
 
     def compose(self) -> ComposeResult:
-        kinds = [("free", "free"), ("acrostic", "acrostic"), ("fixed", "fixed form")]
+        kinds = [("free", "free"), ("acrostic", "acrostic"), ("fixed", "form")]
         yield Choice("", kinds, id="kind")
         yield Labelled(
             "heads", TextField(_joined, placeholder="藏头, such as 春眠不觉", id="heads")
         )
         yield Choice("form", [(name, name) for name in FORMS], id="form")
-        yield Choice("characters", [("5", "5"), ("7", "7")], id="characters")
+        yield Choice("a line", [("5", "5"), ("7", "7")], id="characters")
         yield Static("", markup=False, id="says")
         yield Refusal()
 
@@ -131,19 +125,12 @@ class FormPane(FieldPane):
     @on(Choice.Changed, "#form")
     def _form(self, event: Choice.Changed) -> None:
         event.stop()
-        self._chosen(kind="fixed", form=event.key)
+        self._chosen(form=event.key)
 
     @on(Choice.Changed, "#characters")
     def _line(self, event: Choice.Changed) -> None:
         event.stop()
-        characters = cast(Literal[5, 7], int(event.key))
-        settings = self._settings
-        if settings.kind == "fixed":  # 七绝 with lines of 5 is 五绝
-            lines = FORMS[settings.form].lines
-            fits = [f for f in FORMS.values() if (f.lines, f.characters) == (lines, characters)]
-            self._chosen(form=fits[0].name, characters=characters)
-        else:
-            self._chosen(kind="acrostic", characters=characters)
+        self._chosen(characters=cast(Literal[5, 7], int(event.key)))
 
     def _chosen(self, **changes: object) -> None:
         """A choice was made. Where it cannot be, the choice shown goes back."""

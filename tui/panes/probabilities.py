@@ -12,10 +12,11 @@ from textual import events
 from textual.binding import Binding, BindingType
 
 from model.steps import Candidate, Inspection, Step
+from tui.cells import shown
 from tui.messages import ForkRequested, StepRequested
 from tui.panes import cumulative
-from tui.panes.candidates import Row, header, layout, row_line
-from tui.widgets.lines import Line, Lines, set_title
+from tui.panes.candidates import Row, header, layout, percent, row_line
+from tui.widgets.lines import Line, Lines, set_title, wrap
 
 HINT = "↑↓ choose · Enter fork here · ←→ step"
 
@@ -101,7 +102,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
                 [("written. Type an opening and press Enter.", "quiet")],
             ]
         if self._inspection is None:
-            return [[("This step was not inspected.", "quiet")]]
+            return self._bare(self._step)
         inspection, chosen = self._inspection, self._chosen(self._step)
         foot = self._foot(self._step, inspection, chosen, width)
         rows = self._rows(width, max(1, height - len(foot) - 1), inspection)
@@ -111,6 +112,15 @@ class ProbabilitiesPane(Lines, can_focus=True):
         if spare > 0 and blank:
             lines = [lines[0], *rows, *blank[spare:], *foot]
         return lines
+
+    def _bare(self, step: Step) -> list[Line]:
+        """A step whose candidates are not known yet: what was drawn, and by what."""
+        said = f"drawn at {percent(step.probability)}, u {step.u:.3f}"
+        return [
+            [("● ", "drawn"), (shown(step.text) or "(nothing to see)", "drawn")],
+            [(said, "")],
+            [("its candidates are looked up when you stay here", "quiet")],
+        ]
 
     def _rows(self, width: int, room: int, inspection: Inspection) -> list[Line]:
         """As many candidates as fit, the one under the cursor among them."""
@@ -144,17 +154,16 @@ class ProbabilitiesPane(Lines, can_focus=True):
     def _foot(self, step: Step, inspection: Inspection, chosen: int, width: int) -> list[Line]:
         """Two lines of figures and, where ``u`` decided something, the cumulative bar."""
         sampler = step.controls.sampler
-        before, after = f"{inspection.entropy:.2f}", f"{inspection.final_entropy:.2f}"
-        first = [f"{before} → {after} bits", f"nucleus {inspection.nucleus:,}"]
-        if width >= 46:
-            first[0] = "entropy " + first[0]
-        second = [f"forbidden {100 * inspection.forbidden:.1f} %"] if inspection.forbidden else []
-        if inspection.altered:
-            second.append("penalties changed the token")
+        bits = f"{inspection.entropy:.2f} → {inspection.final_entropy:.2f} bits"
+        parts = [f"entropy {bits}" if width >= 46 else bits, f"nucleus {inspection.nucleus:,}"]
         if self._would_be is not None:
-            same = "the same" if chosen == step.token else "another"
-            second.insert(0, f"same u, {same} token")
-        lines: list[Line] = [[(" · ".join(first), "")], [(" · ".join(second), "")]]
+            parts.append(f"same u, {'the same' if chosen == step.token else 'another'} token")
+        if inspection.altered:
+            parts.append("penalties changed the token")
+        if inspection.forbidden:
+            parts.append(f"forbidden {100 * inspection.forbidden:.1f} %")
+        figures = [*wrap(parts, width), "", ""][:2]
+        lines: list[Line] = [[(text, "")] for text in figures]
         if sampler.greedy and self._would_be is None:
             return [*lines, [("greedy: the likeliest token, u is not used", "quiet")], []]
         lines.append(cumulative.bar(inspection, chosen, width))

@@ -73,29 +73,32 @@ class Choice(Lines, can_focus=True):
     def _places(self, width: int) -> list[tuple[int, int, int]]:
         """For each option its line and the cells from and to which it goes."""
         places: list[tuple[int, int, int]] = []
-        indent = self._indent(width)
+        indent, gap = self._spacing(width)
         y, x = 0, indent
         for _, label in self.options:
-            wide = 4 + cell_len(label)
+            wide = 3 + gap + cell_len(label)
             if x > indent and x + wide > width:
                 y, x = y + 1, indent
             places.append((y, x, x + wide))
             x += wide + 1
         return places
 
-    def _indent(self, width: int) -> int:
-        """Cells before the options: in one column with other fields, unless that would cost
-        a line."""
-        if not self._label:
-            return 1
-        need = sum(5 + cell_len(label) for _, label in self.options) - 1
-        return LABEL + 2 if LABEL + 2 + need <= width else cell_len(self._label) + 2
+    def _spacing(self, width: int) -> tuple[int, int]:
+        """Cells before the options, and between a mark and its label: as in the fields around
+        where all fit in a line so, closer together where that is what it takes."""
+        near = cell_len(self._label) + 2 if self._label else 1
+        names = sum(4 + cell_len(label) for _, label in self.options) - 1
+        for indent, gap in ((LABEL + 2 if self._label else 1, 1), (near, 1), (near, 0)):
+            if indent + names + gap * len(self.options) <= width:
+                return indent, gap
+        return near, 1
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._places(width)[-1][0] + 1
 
     def build(self, width: int, height: int) -> list[Line]:
         mark = "▸" if self.has_focus else " "
+        gap = " " * self._spacing(width)[1]
         lines: list[Line] = []
         for (y, x, end), (key, label) in zip(self._places(width), self.options, strict=True):
             if y == len(lines):
@@ -105,7 +108,7 @@ class Choice(Lines, can_focus=True):
                 lines[y].append((" ", ""))
             chosen = key == self.key
             style = ("focused" if self.has_focus else "chosen") if chosen else ""
-            lines[y].append((fit(f"({'•' if chosen else ' '}) {label}", end - x), style))
+            lines[y].append((fit(f"({'•' if chosen else ' '}){gap}{label}", end - x), style))
         return lines
 
     def choose(self, key: str) -> None:

@@ -50,7 +50,8 @@ class FieldPane(VerticalScroll, can_focus=False):
 
     def fields(self) -> list[Widget]:
         """What can take the focus, from the top down."""
-        return [widget for widget in self.query("*").results(Widget) if widget.focusable]
+        widgets = self.query("*").results(Widget)
+        return [widget for widget in widgets if widget.focusable and widget.display]
 
     def focus_field(self) -> None:
         """Focus the field that was used last, at first the topmost."""
