@@ -86,7 +86,6 @@ class Yinchuang(App[int]):
             self.autosave = Autosave(store, session, self._tell_later)
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
-        self.runs.begun = self.conductor.show_all
         self.main.writing = lambda: self.runs.writing
         self.main.waiting = lambda: self.runs.waiting is not None
 

@@ -5,12 +5,15 @@ Runs on the app's thread; knows no widgets.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import UserError
-from model.config import CacheMode, Controls
+from model.config import CacheMode, Controls, GPTConfig
 from model.errors import UnknownCharacters
+from model.speed import SpeedMeter
 from model.steps import Step
 from tui.entry import read_opening
 from tui.inspector import Inspector, differs, inspected, preview
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from model.registry import ModelHandle
 
 
+READING_S = 0.25
+"""The meter is read this often, in seconds: figures that change faster are not read."""
 CYCLE: tuple[CacheMode, ...] = ("on", "off", "race")
 
 
@@ -39,6 +44,9 @@ class Conductor:
         self._writer = writer
         self._inspector = inspector
         self._view = view
+        self._meters: dict[str, SpeedMeter] = {}
+        self._read_at = 0.0
+        runs.begun = self._begun
 
     # what the thread sends
 
@@ -47,7 +55,7 @@ class Conductor:
         branch = self.runs.arrived(message)
         if branch is None:
             return
-        self._view.count(message.steps)
+        self._measure(message.steps)
         if branch is self.session.branch:
             self._view.append(branch, message.steps)
             if self.session.cursor is None:
@@ -57,6 +65,7 @@ class Conductor:
     def finished(self, message: RunFinished) -> None:
         """The run has come to its end."""
         branch = self.runs.finished(message)
+        self.show_speed()
         if branch is not None and branch is self.session.branch:
             self._view.show_branch(branch, self.session.cursor)
             self.show_step()
@@ -67,6 +76,33 @@ class Conductor:
         if self.runs.failed(message) is not None:
             self.show_all()
 
+    def _begun(self) -> None:
+        meter = self._meter()
+        if meter is not None and not self.runs.replaying:
+            meter.begin_run()
+        self.show_all()
+
+    def _measure(self, steps: Sequence[Step]) -> None:
+        meter = self._meter()
+        if meter is None or self.runs.replaying:
+            return
+        for step in steps:
+            meter.update(step)
+        if time.monotonic() >= self._read_at + READING_S:
+            self.show_speed()
+
+    def _meter(self) -> SpeedMeter | None:
+        """The meter of the model in use."""
+        return self._meters.get(self.runs.handle.spec.name) if self.runs.handle else None
+
+    def show_speed(self) -> None:
+        """Fill the meter's pane."""
+        self._read_at = time.monotonic()
+        meter, handle = self._meter(), self.runs.handle
+        reading = meter.reading() if meter else None
+        mode = self.session.settings.controls.cache
+        self._view.show_speed(reading, mode, cache_size(handle.model.config) if handle else 0)
+
     # settings
 
     def set_controls(self, controls: Controls) -> None:
@@ -76,6 +112,8 @@ class Conductor:
         self._writer.controls = controls
         self._view.show_settings()
         self._view.show_state()
+        if before.cache != controls.cache:
+            self.show_speed()
         if self.runs.writing is None:
             self.show_step()
 
@@ -133,6 +171,7 @@ class Conductor:
 
     def show_all(self) -> None:
         """Bring the whole view up to date."""
+        self.show_speed()
         self._view.show_settings()
         self._view.show_branch(self.session.branch, self.session.cursor)
         self.show_step()
@@ -179,6 +218,10 @@ class Conductor:
         self.runs.drop()
         self.runs.handle = handle
         self._inspector.forget()
+        name, block = handle.spec.name, handle.model.config.block_size
+        if name not in self._meters:
+            self._meters[name] = SpeedMeter(name, block)
+        self.show_speed()
         self._view.refuse_form(self._refusal(self.session.settings.form))
         self._view.show_state()
         if self.runs.waiting is not None:
@@ -193,3 +236,8 @@ def _changed(before: Controls, after: Controls) -> str:
             if name != "sampler" and getattr(part, name) != getattr(other, name):
                 return name.replace("_", "-")
     return "the settings"
+
+
+def cache_size(config: GPTConfig) -> int:
+    """Bytes that a full cache of this shape takes: keys and values, in float32."""
+    return 2 * config.n_layer * config.block_size * config.n_embd * 4

@@ -10,13 +10,17 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from model.config import CacheMode
+from model.speed import Reading
 from model.steps import Inspection, Step
 from tui.panes.form import FormPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.panes.sampler import SamplerPane
+from tui.panes.speed import SpeedPane
 from tui.session import Settings
+from tui.widgets.fields import FieldPane
 
-ORDER = ("probabilities", "sampler", "form")
+ORDER = ("probabilities", "sampler", "form", "speed")
 
 
 class Instruments(Vertical):
@@ -32,6 +36,7 @@ class Instruments(Vertical):
             yield SamplerPane(id="sampler")
             with Vertical(id="right"):
                 yield FormPane(id="form")
+                yield SpeedPane(id="speed")
 
     def on_mount(self) -> None:
         """Show the first one where only one has room."""
@@ -52,6 +57,10 @@ class Instruments(Vertical):
         sampler.new_seed_each_time = not settings.seed_fixed
         self.query_one(FormPane).show(settings.form)
 
+    def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
+        """Fill the meter."""
+        self.query_one(SpeedPane).show(reading, mode, allocated)
+
     def refuse_form(self, text: str) -> None:
         """Say beside the form why it cannot be; empty: it can."""
         self.query_one(FormPane).refuse(text)
@@ -62,7 +71,7 @@ class Instruments(Vertical):
         focused = next((i for i, pane in enumerate(panes) if pane.has_focus_within), None)
         self._choose((self._chosen if focused is None else focused + 1) % len(panes))
         pane = panes[self._chosen]
-        if isinstance(pane, SamplerPane | FormPane):
+        if isinstance(pane, FieldPane):
             pane.focus_field()
         else:
             pane.focus()

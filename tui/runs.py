@@ -52,6 +52,8 @@ class Runs:
         self._view = view
         self._start_thread = start_thread
         self._run: tuple[int, Branch] | None = None
+        self.replaying = False
+        """What runs, or ran last, is a recorded run."""
         self._to_come = 0  # poems still to be written for one Enter
 
     @property
@@ -149,6 +151,7 @@ class Runs:
 
     def _start(self, branch: Branch, source: Source) -> None:
         self._abandon()
+        self.replaying = isinstance(source, Replay)
         self._session.add(branch)
         self._writer.controls = self._session.settings.controls
         run_id = self._writer.begin()

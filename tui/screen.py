@@ -14,7 +14,9 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
+from model.config import CacheMode
 from model.errors import UnknownCharacters
+from model.speed import Reading
 from model.steps import Inspection, Step
 from tui.commands import bindings
 from tui.dialogs import Picker
@@ -97,8 +99,9 @@ class MainScreen(Screen[None]):
         if self._instruments is not None:
             self._instruments.show_preview(inspection, step, would_be)
 
-    def count(self, steps: Sequence[Step]) -> None:
-        pass
+    def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
+        if self._instruments is not None:
+            self._instruments.show_speed(reading, mode, allocated)
 
     def show_settings(self) -> None:
         settings = self._session.settings

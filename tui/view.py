@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
+from model.config import CacheMode
 from model.errors import UnknownCharacters
+from model.speed import Reading
 from model.steps import Inspection, Step
 from tui.session import Branch, Unknown
 
@@ -30,8 +32,8 @@ class View(Protocol):
     def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
         """Fill the table with a step as it would be under other settings."""
 
-    def count(self, steps: Sequence[Step]) -> None:
-        """Let the meter count new steps."""
+    def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
+        """Fill the meter. ``allocated``: bytes of a full cache; 0 where it is not known."""
 
     def show_settings(self) -> None:
         """Show opening, controls, form and cache mode as the session has them."""
