@@ -46,7 +46,10 @@ class Batch:
         return int((self.targets != IGNORE).sum())
 
     def shard(self, rank: int, world: int) -> Batch:
-        """The rows that one of ``world`` processes takes."""
+        """The rows that one of ``world`` processes takes; where there are too few for all,
+        a row that counts nothing, since a model cannot read a batch of none."""
+        if rank >= len(self.inputs):
+            return Batch(self.inputs[:1], torch.full_like(self.targets[:1], IGNORE))
         return Batch(self.inputs[rank::world], self.targets[rank::world])
 
 
