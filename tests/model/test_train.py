@@ -1,0 +1,286 @@
+"""Training learns, is measured truly, and goes on after any stop as if there had been none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from model.checkpoint import read_safetensors, write_safetensors
+from model.config import GPTConfig, TrainConfig
+from model.distributed import Processes
+from model.errors import CheckpointError
+from model.gpt import GPT
+from model.tokenizers import CharTokenizer
+from model.train import (
+    STATE_FORMAT,
+    STATE_VERSION,
+    Corpus,
+    Trainer,
+    encode_corpus,
+    held_out_loss,
+)
+from tests.helpers import CHARACTERS, HAN, slow_logits, tiny_gpt
+
+POEMS = [HAN[i : i + 5] + "，" + HAN[i + 5 : i + 10] + "。" for i in range(0, 30, 2)]
+CONFIG = TrainConfig(
+    steps=8, batch_tokens=80, accumulate=2, warmup=2, eval_every=4, save_every=3, seed=5
+)
+SHAPE = GPTConfig(CHARACTERS.vocab_size, 32, 1, 2, 16, dropout=0.2)
+ALONE = Processes(0, 1, torch.device("cpu"))
+
+
+def corpus(poems: list[str] = POEMS, tokenizer: CharTokenizer = CHARACTERS) -> Corpus:
+    return encode_corpus(poems, POEMS[:3], [HAN[:14]], tokenizer)
+
+
+def trainer(
+    folder: Path,
+    config: TrainConfig = CONFIG,
+    *,
+    shape: GPTConfig = SHAPE,
+    data: Corpus | None = None,
+    tokenizer: CharTokenizer = CHARACTERS,
+    seed: int = 7,
+) -> Trainer:
+    torch.manual_seed(seed)
+    return Trainer(GPT(shape), tokenizer, data or corpus(), config, ALONE, folder)
+
+
+def weights(of: Trainer) -> dict[str, torch.Tensor]:
+    return {name: p.detach().clone() for name, p in of.model.named_parameters()}
+
+
+def same_weights(a: Trainer, b: Trainer) -> bool:
+    return all(torch.equal(x, weights(b)[name]) for name, x in weights(a).items())
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trainer:
+    whole = trainer(tmp_path_factory.mktemp("whole"))
+    list(whole.run())
+    return whole
+
+
+# -- learning and measuring
+
+
+def test_the_loss_falls(tmp_path: Path) -> None:
+    config = replace(CONFIG, steps=40, eval_every=40, save_every=100)
+    records = list(trainer(tmp_path, config, shape=replace(SHAPE, dropout=0.0)).run())
+    assert [r.step for r in records] == list(range(1, 41))
+    assert records[0].loss == pytest.approx(np.log(CHARACTERS.vocab_size), abs=0.1)
+    assert records[-1].held_out is not None
+    assert records[-1].held_out < records[0].loss - 1.0
+    assert records[-1].tokens > 40 * CONFIG.batch_tokens
+    assert [r.rate for r in records[:2]] == [0.5, 1.0]
+
+
+def test_held_out_is_measured_when_asked_for_and_at_the_end(tmp_path: Path) -> None:
+    records = list(trainer(tmp_path, replace(CONFIG, steps=6)).run())
+    assert [r.step for r in records if r.held_out is not None] == [4, 6]
+
+
+def test_the_held_out_loss_is_that_of_a_slow_reading(tmp_path: Path) -> None:
+    gpt = tiny_gpt(block_size=16)
+    texts = ["春眠不觉晓，", "x春x", HAN[:15], HAN[:16], HAN[:17], HAN * 2]  # shorter and longer
+    poems = encode_corpus(texts, texts, [], CHARACTERS).held_out
+    nats, counted = 0.0, 0
+    with torch.no_grad():
+        for poem in poems:
+            for target in range(1, len(poem)):
+                if poem[target] == CHARACTERS.unk_id:
+                    continue
+                # where the window that counts this target begins: the first covers a
+                # block; each later one half a block more
+                late = max(0, target - 16)
+                begin = -(-late // 8) * 8
+                logits = slow_logits(gpt, poem[begin:target].tolist())[-1]
+                nats -= float(logits.log_softmax(-1)[poem[target]])
+                counted += 1
+    loss = held_out_loss(gpt, poems, CHARACTERS.unk_id, torch.device("cpu"))
+    assert loss == pytest.approx(nats / counted, abs=1e-4)
+
+
+def test_song_poems_train_behind_their_own_start_and_are_not_held_out() -> None:
+    data = corpus()
+    starts = [int(poem[0]) for poem in data.train]
+    assert starts == [CHARACTERS.start_id] * len(POEMS) + [CHARACTERS.song_id]
+    assert {int(poem[0]) for poem in data.held_out} == {CHARACTERS.start_id}
+
+
+# -- stopping and going on
+
+
+@pytest.mark.parametrize("stop", range(1, CONFIG.steps))
+def test_a_run_closed_at_any_step_goes_on_exactly(
+    tmp_path: Path, uninterrupted: Trainer, stop: int
+) -> None:
+    first = trainer(tmp_path)
+    running = first.run()
+    for _ in range(stop):
+        next(running)
+    running.close()
+    second = trainer(tmp_path, seed=99)
+    assert second.resume() and second.step == stop
+    list(second.run())
+    assert same_weights(second, uninterrupted)
+    assert second.losses == uninterrupted.losses
+    assert second.tokens == uninterrupted.tokens
+
+
+@pytest.mark.parametrize("stops", [[1, 1, 3], [2, 3]])
+def test_many_stops_too(tmp_path: Path, uninterrupted: Trainer, stops: list[int]) -> None:
+    for steps in stops:
+        part = trainer(tmp_path)
+        part.resume()
+        running = part.run()
+        for _ in range(steps):
+            next(running)
+        running.close()
+    last = trainer(tmp_path)
+    assert last.resume() and last.step == sum(stops)
+    list(last.run())
+    assert same_weights(last, uninterrupted) and last.losses == uninterrupted.losses
+
+
+def test_a_kill_goes_back_to_the_last_save_and_ends_the_same(
+    tmp_path: Path, uninterrupted: Trainer
+) -> None:
+    first = trainer(tmp_path)
+    running = first.run()
+    for _ in range(5):
+        next(running)
+    state = first.state_file.read_bytes()
+    running.close()
+    first.state_file.write_bytes(state)  # a kill would not have saved at the end
+    second = trainer(tmp_path)
+    assert second.resume() and second.step == 3
+    list(second.run())
+    assert same_weights(second, uninterrupted) and second.losses == uninterrupted.losses
+
+
+@pytest.mark.parametrize("place", ["forward", "between-updates", "held-out"])
+def test_an_interrupt_inside_a_step_saves_nothing_half_done(
+    tmp_path: Path, uninterrupted: Trainer, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    first = trainer(tmp_path)
+    running = first.run()
+    for _ in range(3):
+        next(running)
+
+    def interrupt(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    if place == "forward":
+        next(running)
+        first.model.register_forward_hook(interrupt)
+    elif place == "between-updates":
+        next(running)
+        first._optimizers[1].step = interrupt  # type: ignore[method-assign]
+    else:
+        monkeypatch.setattr(first, "held_out_loss", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        next(running)
+    second = trainer(tmp_path)
+    assert second.resume()
+    assert second.step == {"forward": 4, "between-updates": 3, "held-out": 4}[place]
+    list(second.run())
+    assert same_weights(second, uninterrupted)
+    expected = [row[:2] for row in uninterrupted.losses]
+    assert [row[:2] for row in second.losses] == expected
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    assert trainer(tmp_path).resume() is False
+
+
+# -- what cannot be continued
+
+
+def changed(**changes: Any) -> TrainConfig:
+    return replace(CONFIG, **changes)
+
+
+OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "shape": ("another model .*n_layer 1 there, 2 here", {"shape": replace(SHAPE, n_layer=2)}),
+    "dropout": ("another model .*dropout 0.2 there", {"shape": replace(SHAPE, dropout=0.0)}),
+    "tokenizer": (
+        "another tokenizer",
+        {"tokenizer": CharTokenizer(CHARACTERS.characters[::-1])},
+    ),
+    "fewer poems": ("another poems", {"data": corpus(POEMS[:-1])}),
+    "other poems": ("another corpus", {"data": corpus([*POEMS[:-1], POEMS[0]])}),
+    "rate": ("another train .*muon_lr 0.02 there, 0.03 here", {"config": changed(muon_lr=0.03)}),
+    "seed": ("another train .*seed 5 there, 6 here", {"config": changed(seed=6)}),
+    "longer after decay": ("another train .*steps 8 there, 20 here", {"config": changed(steps=20)}),
+}
+
+
+@pytest.mark.parametrize(("match", "change"), OTHERS.values(), ids=OTHERS)
+def test_the_state_of_another_run_is_refused_by_name(
+    tmp_path: Path, match: str, change: dict[str, Any]
+) -> None:
+    first = trainer(tmp_path)
+    list(first.run())  # its decay has begun
+    other = trainer(tmp_path, **change)
+    before = weights(other)
+    with pytest.raises(CheckpointError, match=match) as error:
+        other.resume()
+    assert "state.safetensors" in str(error.value)
+    assert other.step == 0
+    assert all(torch.equal(p, before[n]) for n, p in other.model.named_parameters())
+
+
+def test_a_run_can_be_made_longer_before_its_decay_begins(tmp_path: Path) -> None:
+    running = trainer(tmp_path / "a").run()
+    for _ in range(4):  # of 8 steps the last 40 % decay: from step 4.8 on
+        next(running)
+    running.close()
+    longer = trainer(tmp_path / "a", changed(steps=12))
+    assert longer.resume()
+    list(longer.run())
+    whole = trainer(tmp_path / "b", changed(steps=12))
+    list(whole.run())
+    assert same_weights(longer, whole)
+
+
+def test_measuring_and_saving_at_other_steps_is_no_other_run(
+    tmp_path: Path, uninterrupted: Trainer
+) -> None:
+    running = trainer(tmp_path).run()
+    next(running)
+    running.close()
+    second = trainer(tmp_path, changed(eval_every=3, save_every=1))
+    assert second.resume()
+    list(second.run())
+    assert same_weights(second, uninterrupted)
+
+
+def test_a_state_from_before_the_corpus_was_hashed_is_continued(tmp_path: Path) -> None:
+    first = trainer(tmp_path)
+    first.save()
+    tensors, header = read_safetensors(first.state_file, STATE_FORMAT, STATE_VERSION)
+    start = header["fixed"].index('"corpus"')
+    header["fixed"] = header["fixed"][:start] + header["fixed"][header["fixed"].index('"train"') :]
+    write_safetensors(first.state_file, tensors, header)
+    assert trainer(tmp_path).resume()
+
+
+@pytest.mark.parametrize("entry", ["progress", "fixed"])
+@pytest.mark.parametrize("value", [None, "{", "{}", "3"])
+def test_a_damaged_state_is_a_message(tmp_path: Path, entry: str, value: str | None) -> None:
+    first = trainer(tmp_path)
+    first.save()
+    tensors, header = read_safetensors(first.state_file, STATE_FORMAT, STATE_VERSION)
+    if value is None:
+        del header[entry]
+    else:
+        header[entry] = value
+    write_safetensors(first.state_file, tensors, header)
+    with pytest.raises(CheckpointError, match=r"state\.safetensors.*damaged"):
+        trainer(tmp_path).resume()
