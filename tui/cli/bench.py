@@ -1,0 +1,91 @@
+"""``bench``: a table of what was measured, and one JSON line that ends it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.cli.guard import FAILED
+from tui.cli.options import switch
+from tui.cli.output import say
+
+if TYPE_CHECKING:
+    from model.benchmarks import CacheSize, Comparison, Result
+
+MODEL = "tang-small"
+"""Whose weights are measured: the lesson's shape."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+
+    @app.command()
+    def bench(
+        peers: Annotated[
+            bool, switch("--peers", "Also against transformers (pip install -e '.[peers]').")
+        ] = False,
+        quick: Annotated[bool, switch("--quick", "Fewer repeats: rough figures.")] = False,
+        json_only: Annotated[bool, switch("--json", "Print the JSON line alone.")] = False,
+    ) -> int:
+        """Measure speed and cache on one thread; the last line is JSON with every ratio."""
+        return run(peers=peers, quick=quick, json_only=json_only)
+
+
+def run(*, peers: bool, quick: bool, json_only: bool) -> int:
+    """Measure and print; the exit code."""
+    from model.benchmarks import BenchmarkError, as_document, benchmarks
+    from model.peers import require
+    from model.subjects import shipped
+
+    if peers:
+        require()
+    small = shipped(MODEL)
+    if not json_only:
+        _print_head(small.weights)
+    results: list[Result] = []
+    try:
+        for result in benchmarks(small, peers=peers, quick=quick):
+            results.append(result)
+            if not json_only:
+                _print_result(result)
+    except BenchmarkError as error:
+        say(str(error))
+        return FAILED
+    print(json.dumps(as_document(results, small, quick=quick), ensure_ascii=False))
+    return 0
+
+
+def _print_head(weights: str) -> None:
+    kind = f"random, for {MODEL} is not there" if weights == "random" else weights
+    print("Medians of n runs each, taken in turns, on one thread.")
+    print(f"Weights: {kind}.")
+    print(f"{'':32}{'ours':>9}{'other':>10}{'':15}{'ratio':>6}{'aim':>4}{'n':>3}", flush=True)
+
+
+def _print_result(result: Result) -> None:
+    """A line as soon as it is measured: the whole takes a minute."""
+    from model.benchmarks import Comparison
+
+    line = _comparison(result) if isinstance(result, Comparison) else _cache_size(result)
+    print(line, flush=True)
+
+
+def _comparison(result: Comparison) -> str:
+    aim = f"{result.aim:g}×" if result.aim else "–"
+    return (
+        f"{result.title:<32}{_time(result.ours_s):>9}{_time(result.other_s):>10} "
+        f"{result.other:<14}{result.ratio:>5.1f}×{aim:>4}{result.n:>3}"
+    )
+
+
+def _cache_size(result: CacheSize) -> str:
+    return (
+        f"cache of {result.title}: {result.bytes_per_token:,} bytes a token, "
+        f"{result.allocated:,} for {result.tokens:,}"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
