@@ -234,8 +234,8 @@ class Trainer:
         own = json.loads(json.dumps(self._fixed()))
         # Early states do not say which text it was, only how long.
         theirs = {"corpus": own["corpus"], **saved, "train": dict(saved["train"])}
-        earliest_decay = min(own["train"]["steps"], theirs["train"]["steps"]) * (
-            1 - max(own["train"]["decay"], theirs["train"]["decay"])
+        earliest_decay = min(
+            run["steps"] * (1 - run["decay"]) for run in (own["train"], theirs["train"])
         )
         if step <= earliest_decay:  # both schedules are the same so far
             for name in ("steps", "decay"):
