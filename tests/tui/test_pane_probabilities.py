@@ -265,3 +265,35 @@ def test_greedy_does_not_pretend_that_u_mattered():
     pane.show_step(step(0, inspection(EIGHT), temperature=0.0), 0, 1, True)
     text = "\n".join("".join(t for t, _ in line) for line in pane.build(56, 14))
     assert "u is not used" in text and "▲" not in text
+
+
+@pytest.mark.parametrize("height", [5, 8, 10, 11, 12, 13, 14, 20])
+@pytest.mark.parametrize("count", [8, 9])
+def test_rows_come_first_where_room_is_short(height, count):
+    rows = [*EIGHT, candidate(77, "𨣧", 0.01, 0.05)][:count]
+    pane = ProbabilitiesPane()
+    pane.show_step(step(0, inspection(rows)), 0, 1, True)
+    lines = ["".join(text for text, _ in line) for line in pane.build(60, height)]
+    assert len(lines) <= height
+    assert sum("%" in line for line in lines) == min(count, height - 1)
+    assert any("▲" in line for line in lines) == (height - 1 - count >= 2)
+
+
+async def test_marks_tell_everything_without_colour(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = PaneApp(ProbabilitiesPane())
+    async with app.run_test(size=(60, 18)) as pilot:
+        app.pane.show_step(step(2, inspection(CUT)), 0, 1, True)
+        app.pane.focus()
+        await pilot.pause()
+        assert app.no_color
+        shades = [
+            s.style.color.get_truecolor()
+            for line in app.pane.render_lines(app.pane.size.region)
+            for s in line
+            if s.style and s.style.color
+        ]
+        assert shades and all(r == g == b for r, g, b in shades)
+        assert line_with(app.pane, "▸").startswith("▸ 1")
+        assert line_with(app.pane, "[/").startswith(" ●3") and "drawn" in line_with(app.pane, "[/")
+        assert "masked" in line_with(app.pane, "，")

@@ -104,14 +104,14 @@ class ProbabilitiesPane(Lines, can_focus=True):
         if self._inspection is None:
             return self._bare(self._step)
         inspection, chosen = self._inspection, self._chosen(self._step)
-        foot = self._foot(self._step, inspection, chosen, width)
+        count = len(inspection.candidates)
+        foot = _within(
+            self._foot(self._step, inspection, chosen, width), height - 1 - max(8, count)
+        )
         rows = self._rows(width, max(1, height - len(foot) - 1), inspection)
-        blank: list[Line] = [[]] * max(0, 9 - len(inspection.candidates))
-        lines = [header(layout(width)), *rows, *blank, *foot]
-        spare = len(lines) - height
-        if spare > 0 and blank:
-            lines = [lines[0], *rows, *blank[spare:], *foot]
-        return lines
+        spare = max(0, height - 1 - len(rows) - len(foot))
+        blank: list[Line] = [[]] * min(spare, 9 - count)  # so that a ninth row moves nothing
+        return [header(layout(width)), *rows, *blank, *foot]
 
     def _bare(self, step: Step) -> list[Line]:
         """A step whose candidates are not known yet: what was drawn, and by what."""
@@ -221,3 +221,12 @@ class ProbabilitiesPane(Lines, can_focus=True):
             return
         self._armed, self._row = here, at
         self.changed()
+
+
+def _within(foot: list[Line], room: int) -> list[Line]:
+    """What of the four lines under the rows there is room for: the rows come first, then
+    the cumulative bar, then the figures."""
+    first, _, bar, pointer = foot
+    if room >= 4:
+        return foot
+    return {3: [first, bar, pointer], 2: [bar, pointer], 1: [first]}.get(room, [])

@@ -22,7 +22,7 @@ from tui.widgets.fields import FieldPane, Labelled, Refusal, TextField
 from tui.widgets.lines import set_title
 from tui.widgets.stepper import Stepper
 
-HINT = "↑↓ field · ←→ change · or type"
+HINT = "↑↓ ←→ or type a value"
 
 
 class SamplerPane(FieldPane):

@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.cells import cell_len, fit, shown
+from tui.cells import cell_len, shown
 
 Run = tuple[str, str]
 """Text and the name of its style: one of ``COMPONENT_CLASSES``, or "" for the widget's own."""
@@ -78,16 +78,12 @@ class Lines(Widget):
     def render_line(self, y: int) -> Strip:
         lines = self.lines()
         width = self.size.width
+        own = self.visual_style.rich_style  # kept by Textual; ``rich_style`` is worked out anew
         if not 0 <= y < len(lines):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, own)
         segments = [
-            Segment(text, self.get_component_rich_style(style) if style else self.rich_style)
+            Segment(text, self.get_component_rich_style(style) if style else own)
             for text, style in lines[y]
             if text
         ]
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
-
-
-def pad_to(line: Line, width: int, style: str = "") -> Line:
-    """``line`` with spaces behind it, up to ``width`` cells."""
-    return [*line, (fit("", max(0, width - line_width(line))), style)]
+        return Strip(segments).adjust_cell_length(width, own)
