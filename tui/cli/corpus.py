@@ -12,7 +12,7 @@ from corpora.places import BUILT_NAMES, built_folder, source_folder
 from corpora.stats import Following, SetStats, corpus_stats, following, verse
 from corpora.tally import RuleRow
 from tui.cli.interrupt import ended
-from tui.cli.output import console
+from tui.cli.output import console, print_table
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -113,7 +113,7 @@ def _print_rules(rows: Iterable[RuleRow]) -> None:
     for row in rows:
         counts = (row.seen, row.repaired, row.dropped, row.elsewhere)
         table.add_row(row.part, row.title, *(f"{count:,}" for count in counts))
-    console().print(table)
+    print_table(table)
 
 
 def _print_files(built: Built) -> None:
@@ -125,7 +125,7 @@ def _print_files(built: Built) -> None:
     table.add_column("characters", justify="right")
     for name, entry in built.manifest["files"].items():
         table.add_row(name, f"{entry['poems']:,}", f"{entry['characters']:,}")
-    console().print(table)
+    print_table(table)
 
 
 def _print_sets(sets: Iterable[SetStats]) -> None:
@@ -140,7 +140,7 @@ def _print_sets(sets: Iterable[SetStats]) -> None:
         cover = dict(s.covering)[0.99]
         counts = (s.poems, s.characters, s.han, s.vocabulary, s.once, cover)
         table.add_row(s.name, *(f"{count:,}" for count in counts))
-    console().print(table)
+    print_table(table)
 
 
 def _print_forms(sets: Iterable[SetStats]) -> None:
@@ -153,7 +153,7 @@ def _print_forms(sets: Iterable[SetStats]) -> None:
     for s in sets:
         for count in s.forms:
             table.add_row(s.name, count.form, f"{count.poems:,}")
-    console().print(table)
+    print_table(table)
 
 
 def _print_following(found: Iterable[Following]) -> None:
@@ -176,4 +176,4 @@ def _print_following(found: Iterable[Following]) -> None:
             f"{word.share('，'):.1%}",
             often,
         )
-    console().print(table)
+    print_table(table)

@@ -24,6 +24,7 @@ from tui.cli.options import (
     UnknownChoice,
     argument,
     option,
+    read_flags,
     switch,
     with_flags,
 )
@@ -88,9 +89,10 @@ def window(context: typer.Context) -> int:
 @with_flags
 def write(opening: Opening = "", *, flags: PoemFlags) -> int:
     """Write a poem, from its first character or from an OPENING."""
+    settings = read_flags(flags)
     from tui.cli import poems
 
-    return poems.write(opening, flags)
+    return poems.write(opening, settings)
 
 
 @app.command()
@@ -102,9 +104,10 @@ def acrostic(
     flags: PoemFlags,
 ) -> int:
     """Write a poem whose lines begin with HEADS (藏头)."""
+    settings = read_flags(flags)
     from tui.cli import poems
 
-    return poems.acrostic(heads, chars, flags)
+    return poems.acrostic(heads, chars, settings)
 
 
 @app.command()
@@ -119,9 +122,10 @@ def form(
     flags: PoemFlags,
 ) -> int:
     """Write a poem of exactly the form NAME."""
+    settings = read_flags(flags)
     from tui.cli import poems
 
-    return poems.form(name, opening, heads, flags)
+    return poems.form(name, opening, heads, settings)
 
 
 @app.command()

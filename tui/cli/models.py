@@ -7,7 +7,7 @@ from typing import Any
 
 from corpora.errors import UserError
 from model.registry import ModelSpec, find, load, specs
-from tui.cli.output import console, print_json
+from tui.cli.output import console, print_json, print_table
 
 
 def models(name: str | None, as_json: bool) -> int:
@@ -74,7 +74,7 @@ def _print_table(documents: list[dict[str, Any]]) -> None:
             f"{document['bytes'] / 1e6:.1f} MB",
             document["note"],
         )
-    console().print(table)
+    print_table(table)
 
 
 def _print_details(document: dict[str, Any], indent: str = "") -> None:

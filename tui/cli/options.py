@@ -136,9 +136,15 @@ class Settings:
     threads: int
     flags: PoemFlags = field(repr=False)
 
+    def with_room_for(self, tokens: int) -> Settings:
+        """Raises the limit to what a form needs, where the user set none."""
+        if self.flags.max_tokens is not None or tokens <= self.controls.max_tokens:
+            return self
+        return replace(self, controls=replace(self.controls, max_tokens=tokens))
 
-def read_flags(flags: PoemFlags, *, longest: int = 0) -> Settings:
-    """Check the flags. ``longest``: tokens that a form needs, where there is one.
+
+def read_flags(flags: PoemFlags) -> Settings:
+    """Check the flags.
 
     Raises ``SettingError`` that names the flag, the value and what it takes.
     """
@@ -150,7 +156,7 @@ def read_flags(flags: PoemFlags, *, longest: int = 0) -> Settings:
             cache=cast(CacheMode, flags.cache),  # what these are is for Controls to check
             seed=cast(int, seed),
             max_tokens=(
-                max(Controls().max_tokens, longest)
+                Controls().max_tokens
                 if flags.max_tokens is None
                 else cast(int, read_number(flags.max_tokens))
             ),

@@ -15,6 +15,7 @@ from corpora.forms import is_han
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from model.steps import Finished, Step
 
@@ -32,6 +33,17 @@ def console(*, stderr: bool = False) -> Console:
     file = sys.stderr if stderr else sys.stdout
     width = None if file.isatty() else 120
     return Console(file=file, markup=False, highlight=False, emoji=False, width=width)
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout; in a pipe without the blanks that pad its lines."""
+    out = console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def styled(stream: TextIO) -> bool:

@@ -16,7 +16,7 @@ Losses = Sequence[tuple[int, float, float | None]]
 """(step, training loss, held-out loss where measured)."""
 
 MISSING = "needs {}: pip install 'yinchuang[train]'"
-WIDTH, HEIGHT = 90, 20
+WIDTH, HEIGHT = 80, 20
 """Cells of the plot in the terminal."""
 
 
@@ -47,16 +47,18 @@ def draw_loss(losses: Losses, out: Console) -> None:
     except ImportError:
         out.print(f"The plot in the terminal {MISSING.format('plotext')}")
         return
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(WIDTH, HEIGHT)
-    plotext.plot(*_training(losses), label="training, smoothed", marker="braille")
-    plotext.plot(*_held_out(losses), label="held out", marker="x")
-    plotext.ylim(*_limits(losses))
-    plotext.xlabel("step")
-    plotext.ylabel("nats a character")
-    picture = plotext.build()
-    print(plotext.uncolorize(picture))
+    low, high = _limits(losses)
+    steps, smoothed = _training(losses)
+    figure = plotext.figure.clear()
+    figure.theme("colorless")
+    figure.plot_size(WIDTH, HEIGHT)
+    figure.draw(figure.signal(steps, smoothed, marker="braille").label("training, smoothed"))
+    figure.draw(figure.signal(*_held_out(losses), marker="x").label("held out"))
+    figure.ruler("x").lim(0, steps[-1])
+    figure.ruler("y").lim(low, high)
+    figure.legend(x=steps[-1], y=high, ha="right", relative=True)
+    print("nats a character, by step")
+    print(figure.build().string(colorless=True))
 
 
 def _training(losses: Losses) -> tuple[list[int], list[float]]:

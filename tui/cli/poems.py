@@ -16,36 +16,34 @@ from tui.cli.guard import FAILED
 from tui.cli.inputs import Reader
 from tui.cli.interrupt import Interrupt, interruptible
 from tui.cli.loading import load_model
-from tui.cli.options import PoemFlags, Settings, flags_named, read_flags, read_number
+from tui.cli.options import Settings, flags_named, read_number
 from tui.cli.output import PoemPrinter, print_json, say
 from tui.cli.report import poem_document, summary
 from tui.cli.writing import Job
 
 
-def write(opening: str, flags: PoemFlags) -> int:
+def write(opening: str, settings: Settings) -> int:
     """A poem without a form; the exit code."""
-    settings = read_flags(flags)
     reader = Reader()
     return _write(reader.verse(opening, "opening"), None, settings, reader)
 
 
-def acrostic(heads: str, characters: str, flags: PoemFlags) -> int:
+def acrostic(heads: str, characters: str, settings: Settings) -> int:
     """A poem whose lines begin with ``heads``; the exit code."""
     reader = Reader()
     converted = reader.verse(heads, "heads")
     width: Any = read_number(characters)
     with flags_named(characters="chars"):
         constraint = Acrostic(converted, width)
-    settings = read_flags(flags, longest=len(converted) * (constraint.characters + 1))
+    settings = settings.with_room_for(len(converted) * (constraint.characters + 1))
     return _write("", constraint, settings, reader)
 
 
-def form(name: str, opening: str, heads: str, flags: PoemFlags) -> int:
+def form(name: str, opening: str, heads: str, settings: Settings) -> int:
     """A poem of the form ``name``, with first characters where ``heads`` are given; the exit
     code."""
     reader = Reader()
     constraint = FixedForm(form_named(name), reader.verse(heads, "heads"))
-    settings = read_flags(flags)
     return _write(reader.verse(opening, "opening"), constraint, settings, reader)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from model.config import Controls
-from model.generate import Prompt, Reader
+from model.generate import Prompt
+from model.reader import Reader
 from model.registry import ModelHandle
 from tui.cli.inputs import Reader as InputReader
 from tui.cli.loading import load_model
 from tui.cli.options import flags_named, read_unknown, whole
-from tui.cli.output import console, print_json, say
+from tui.cli.output import print_json, print_table, say
 
 BAR = 32
 """Cells of a bar that stands for probability 1."""
@@ -75,4 +76,4 @@ def _print_table(rows: list[Row]) -> None:
     table.add_column()
     for row in rows:
         table.add_row(row.token, f"{row.probability:.2%}", "█" * round(row.probability * BAR))
-    console().print(table)
+    print_table(table)

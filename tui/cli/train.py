@@ -86,7 +86,8 @@ def _introduce(trainer: Trainer, resumed: bool, out: Console) -> None:
         f"{trainer.model.n_parameters / 1e6:.2f} million parameters "
         f"({config.n_layer} × {config.n_embd}, {config.n_head} heads, block {config.block_size}), "
         f"{len(trainer.corpus.train):,} poems, {len(trainer.corpus.held_out):,} held out; "
-        f"the run {begun} of {trainer.config.steps}."
+        f"the run {begun} of {trainer.config.steps}.",
+        soft_wrap=True,
     )
 
 

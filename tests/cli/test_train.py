@@ -1,0 +1,161 @@
+"""``train`` on a small corpus: the checkpoint, the plot, Ctrl-C and resuming, two processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpora.places import BUILT_NAMES, built_folder
+from model.checkpoint import load_checkpoint, read_safetensors
+from model.train import STATE_FORMAT, STATE_VERSION
+from tests.cli.conftest import HAN, ROOT, Answer
+
+SHAPE = ["--layers", "1", "--heads", "2", "--width", "16", "--block", "32", "--batch-tokens", "128"]
+RUN = ["train", "--name", "tiny", *SHAPE, "--seed", "3", "--eval-every", "4", "--save-every", "50"]
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder to train in, with a small built corpus in a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    random_ = random.Random(1)
+    folder = built_folder()
+    folder.mkdir(parents=True)
+    for name in BUILT_NAMES:
+        lines = []
+        for number in range(60):
+            text = "".join("".join(random_.choices(HAN, k=5)) + end for end in "，。，。")
+            poem = {"id": str(number), "title": "", "author": "", "text": text}
+            lines.append(json.dumps(poem, ensure_ascii=False))
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def state(place: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The saved run's tensors and its progress."""
+    path = place / "runs" / "tiny" / "state.safetensors"
+    tensors, header = read_safetensors(path, STATE_FORMAT, STATE_VERSION)
+    return tensors, json.loads(header["progress"])
+
+
+def test_a_run_ends_with_a_checkpoint_that_tells_how_it_came_about(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    answer = run(*RUN, "--steps", "6")
+    assert answer.code == 0, answer.stderr
+    assert answer.stdout.count("held-out loss") == 3  # step 4, step 6, and the export
+    assert "\x1b" not in answer.stdout
+    checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
+    record = checkpoint.training
+    assert record["steps"] == 6
+    assert record["data"]["train_poems"] == 60
+    assert record["data"]["held_out_poems"] == 60
+    assert 2 < record["held_out_loss"] < 5
+    assert record["settings"]["seed"] == record["seed"] == 3
+    assert set(record["versions"]) >= {"python", "torch"}
+    assert checkpoint.model.config.block_size == 32
+    assert (place / "runs" / "tiny" / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_run_goes_on_with_the_settings_that_it_began_with(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    run(*RUN, "--steps", "10", "--decay", "0.5")
+    # The name alone is enough, where nothing is changed.
+    assert "from step 10 of 10" in run("train", "--name", "tiny").stdout
+    refused = run("train", "--name", "tiny", "--width", "32")
+    assert refused.code == 2
+    assert "n_embd 16 there, 32 here" in refused.stderr
+    assert state(place)[1]["step"] == 10
+
+
+def interrupted(place: Path) -> int:
+    """A longer run, stopped by Ctrl-C at its first measurement; the exit code."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "run.py"), *RUN, "--steps", "12"],
+        cwd=place,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("step 4"):
+            process.send_signal(signal.SIGINT)
+            break
+    process.stdout.read()
+    process.stdout.close()
+    return process.wait(timeout=300)
+
+
+def test_a_run_stopped_by_ctrl_c_resumes_exactly(run: Callable[..., Answer], place: Path) -> None:
+    assert interrupted(place) == 130
+    assert 4 <= state(place)[1]["step"] < 12
+    assert run("train", "--name", "tiny", "--eval-every", "4").code == 0
+    resumed, progress = state(place)
+    assert progress["step"] == 12
+    (place / "runs" / "tiny" / "state.safetensors").unlink()
+    assert run(*RUN, "--steps", "12").code == 0
+    straight, whole = state(place)
+    assert progress["losses"] == whole["losses"]
+    assert all(bool((resumed[name] == straight[name]).all()) for name in straight)
+
+
+def test_export_only_writes_the_saved_state(run: Callable[..., Answer], place: Path) -> None:
+    refused = run("train", "--name", "tiny", "--export-only")
+    assert refused.code == 2
+    assert "no saved run" in refused.stderr
+    run(*RUN, "--steps", "4")
+    before = state(place)[1]
+    out = place / "snapshot.safetensors"
+    assert run("train", "--name", "tiny", "--export-only", "--out", str(out)).code == 0
+    assert load_checkpoint(out).training["held_out_loss"] == before["losses"][-1][2]
+    assert state(place)[1] == before
+
+
+def test_song_poems_are_added(run: Callable[..., Answer], place: Path) -> None:
+    assert run(*RUN, "--steps", "1", "--song").code == 0
+    checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
+    assert checkpoint.training["data"]["train_poems"] == 120
+
+
+def test_without_a_corpus_it_is_said_how_to_get_one(
+    run: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    answer = run(*RUN)
+    assert answer.code == 2
+    assert "corpus fetch" in answer.stderr
+
+
+def test_two_processes_train_as_one(run: Callable[..., Answer], place: Path) -> None:
+    together = subprocess.run(
+        [*TORCHRUN, str(ROOT / "run.py"), *RUN, "--steps", "4"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert together.returncode == 0, together.stderr
+    assert together.stdout.count("held-out loss") == 2  # one process speaks
+    losses = state(place)[1]["losses"]
+    (place / "runs" / "tiny" / "state.safetensors").unlink()
+    assert run(*RUN, "--steps", "4").code == 0
+    alone = state(place)[1]["losses"]
+    for (step, loss, _), (other_step, other_loss, _) in zip(losses, alone, strict=True):
+        assert step == other_step
+        assert loss == pytest.approx(other_loss, abs=1e-4)
