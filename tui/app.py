@@ -338,7 +338,7 @@ class Yinchuang(App[int]):
             self._interrupted_at = now
             self.main.say("^C once more quits, as does ^Q. What you wrote is kept")
 
-    def action_leave(self) -> None:
+    async def action_quit(self) -> None:
         self.leave(0)
 
     # leaving

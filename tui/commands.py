@@ -58,13 +58,13 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("theme", "", "Light / dark", "Switch between the light and the dark theme."),
         ("interrupt", "ctrl+c", "Interrupt", "Copy what is selected; else stop writing; "
          "pressed twice while nothing is written, quit."),
-        ("leave", "ctrl+q", "Quit", "Quit. Poems, branches and settings are there again "
+        ("quit", "ctrl+q", "Quit", "Quit. Poems, branches and settings are there again "
          "next time."),
     )
 )  # fmt: skip
 
 FOOTER = (
-    "stop", "cache", "pace", "single", "again", "branches", "pane", "undo", "save", "help", "leave",
+    "stop", "cache", "pace", "single", "again", "branches", "pane", "undo", "save", "help", "quit",
 )  # fmt: skip
 """What the footer shows, in its order; the others are in the palette and on the help page."""
 

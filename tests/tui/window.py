@@ -20,7 +20,7 @@ from model.steps import Finished, Step
 from tests.helpers import CHARACTERS, Endless, tiny_gpt
 from tui.app import Yinchuang
 from tui.panes.poem import PoemPane
-from tui.session import UNLIMITED, Session
+from tui.session import BY_KEY, UNLIMITED, Session
 
 PATIENCE_S = 60.0
 """How long a condition is waited for before a test fails: far more than it takes."""
@@ -132,6 +132,18 @@ async def write(app: Yinchuang, pilot: Pilot[Any], opening: str) -> None:
     if opening:
         await type_text(pilot, opening)
     await pilot.press("enter")
+
+
+async def write_to(app: Yinchuang, pilot: Pilot[Any], opening: str, steps: int) -> None:
+    """Write so many characters by F4 and stand there, in the middle of a run."""
+    app._set_pace(BY_KEY)
+    await write(app, pilot, opening)
+    for count in range(1, steps + 1):
+        await wait_until(
+            pilot, lambda n=count: app.runs.writing and len(app.runs.writing.steps) == n
+        )
+        if count < steps:
+            await pilot.press("f4")
 
 
 async def finished(app: Yinchuang, pilot: Pilot[Any]) -> None:
