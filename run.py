@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tui.cli.main import app
+import sys
+
+
+def main() -> None:
+    """Run the command line; exits with its code."""
+    try:
+        from tui.cli.main import app
+    except KeyboardInterrupt:  # Ctrl-C before anything could answer it
+        sys.exit(130)
+    app()
+
 
 if __name__ == "__main__":
-    app()
+    main()
