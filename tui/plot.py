@@ -15,6 +15,7 @@ from tui.widgets.lines import Line
 
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """Bits of a braille cell: two columns of four, from the top."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
 SMALLEST = (20, 2)
 """Cells of width and rows of height, axis apart, below which nothing is drawn."""
 
@@ -54,6 +55,34 @@ def plot(series: Sequence[Series], width: int, height: int, unit: str) -> list[L
         cells = _runs(grid.rows[y], grid.owner[y], series)
         lines.append([(fit(label, left, right=True), "quiet"), ("┤", "quiet"), *cells, *ends[y]])
     return [*lines, _axis(low, high, left + 1, grid.width, names)]
+
+
+def sparks(series: Sequence[Series], width: int, unit: str) -> list[Line]:
+    """A row of blocks for each series, all on one scale from 0, its newest value behind it:
+    for where a plot has no room. Nothing where there are no points or no room."""
+    drawn = [s for s in series if s.points]
+    names = max((cell_len(s.name) for s in drawn), default=0) + 1
+    room = width - names - 8
+    if not drawn or room < 4:
+        return []
+    top = max(y for s in drawn for _, y in s.points) or 1.0
+    low = min(s.points[0][0] for s in drawn)
+    span = max(s.points[-1][0] for s in drawn) - low or 1.0
+    lines: list[Line] = []
+    for one in drawn:
+        cells = [" "] * room
+        for x, y in one.points:
+            at = round((x - low) / span * (room - 1))
+            cells[at] = _BLOCKS[round(min(1.0, y / top) * (len(_BLOCKS) - 1))]
+        for at in range(1, room):  # between two points the earlier one holds
+            if cells[at] == " " and any(c != " " for c in cells[at:]):
+                cells[at] = cells[at - 1]
+        last = one.points[-1][1]
+        value = f"{last:.2g}{unit}" if last < 10 else f"{last:.0f}{unit}"
+        lines.append(
+            [(fit(one.name, names), one.style), ("".join(cells), one.style), (f" {value}", "quiet")]
+        )
+    return lines
 
 
 class _Grid:

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tests.tui.pane_app import AWKWARD
 from tui.cells import fit, shown
-from tui.plot import Series, plot
+from tui.plot import Series, plot, sparks
 from tui.widgets.lines import line_width, wrap
 
 
@@ -94,3 +94,13 @@ def test_a_plot_without_points_or_room_is_nothing():
 def test_a_single_point_is_drawn():
     rows = plot([Series("on", ((5.0, 0.25),))], 30, 4, "ms")
     assert any(0x2801 <= ord(c) <= 0x28FF for line in rows for text, _ in line for c in text)
+
+
+def test_sparks_share_a_scale_and_name_their_values():
+    high, low = (("".join(text for text, _ in line)) for line in sparks([OFF, ON], 30, "ms"))
+    assert high.startswith("off ") and high.endswith(" 5.4ms") and "█" in high
+    assert (
+        low.startswith("on  ") and low.endswith(" 0.5ms") and set(low[4:22].strip()) <= {"▁", "▂"}
+    )
+    assert all(line_width(line) <= 30 for line in sparks([OFF, ON], 30, "ms"))
+    assert sparks([Series("on", ())], 30, "ms") == [] and sparks([ON], 10, "ms") == []

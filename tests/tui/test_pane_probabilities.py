@@ -15,9 +15,7 @@ from tests.tui.pane_app import (
     until,
 )
 from tui.messages import ForkRequested, StepRequested
-from tui.panes.candidates import STAGE_NAMES, Row, bar, layout, row_line
-from tui.panes.cumulative import bar as cumulative_bar
-from tui.panes.cumulative import parts_of, pointer
+from tui.panes.candidates import STAGE_NAMES, Row, layout, row_line
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.widgets.lines import line_width
 
@@ -231,35 +229,6 @@ async def test_the_cursor_row_stays_visible_in_a_low_pane():
         assert "▸" in line_with(app.pane, "云")
 
 
-def test_bar_is_never_empty_for_something_and_never_longer_than_its_room():
-    assert bar(0.0, 10) == ""
-    assert bar(1e-9, 10) == "▏"
-    assert bar(1.0, 10) == "█" * 10
-    assert bar(0.5, 3) == "█▌"
-
-
-def test_the_chosen_stretch_stands_where_the_draw_found_it():
-    rows = [candidate(0, "流", 0.5, 0.5), candidate(9, "水", 0.01, 0.1)]
-    parts = parts_of(inspection(rows, below=0.8), chosen=9)
-    assert [(p.token, round(p.start, 6), round(p.end, 6)) for p in parts] == [
-        (0, 0.0, 0.5),
-        (9, 0.8, 0.9),
-    ]
-
-
-@pytest.mark.parametrize("u", [0.0, 0.2499, 0.25, 0.5, 0.87, 0.999999])
-@pytest.mark.parametrize("width", [20, 36, 58, 117])
-def test_the_pointer_stands_under_the_chosen_stretch(u, width):
-    rows = [candidate(i, piece, 0.25, 0.25) for i, piece in enumerate("春江花月")]
-    chosen = int(u * 4)
-    line = cumulative_bar(inspection(rows, below=chosen * 0.25), chosen, width)
-    mark = pointer(u, width, f"u {u:.3f}")
-    assert line_width(line) == width and line_width(mark) <= width
-    cells = [style for text, style in line for c in text for _ in range(cell_len(c))]
-    at = cell_len("".join(text for text, _ in mark).split("▲")[0])
-    assert cells[at] == "drawn" or (at > 3 and cells[at - 1] == "drawn")
-
-
 def test_greedy_does_not_pretend_that_u_mattered():
     pane = ProbabilitiesPane()
     pane.show_step(step(0, inspection(EIGHT), temperature=0.0), 0, 1, True)
@@ -297,3 +266,20 @@ async def test_marks_tell_everything_without_colour(monkeypatch):
         assert line_with(app.pane, "▸").startswith("▸ 1")
         assert line_with(app.pane, "[/").startswith(" ●3") and "drawn" in line_with(app.pane, "[/")
         assert "masked" in line_with(app.pane, "，")
+
+
+@pytest.mark.parametrize("height", [5, 6, 8])
+async def test_the_drawn_row_is_visible_in_a_low_pane_and_can_be_clicked(height):
+    rows = [*EIGHT, candidate(77, "𨣧", 0.01, 0.05)]
+    app = PaneApp(ProbabilitiesPane())
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.styles.min_height = 3
+        app.pane.styles.height = height
+        app.pane.show_step(step(77, inspection(rows, below=0.9), u=0.91), 2, 9, False)
+        await pilot.pause()
+        lines = text_of(app.pane)
+        assert "𨣧" in lines[-1] and "流" in lines[1]
+        for _ in range(2):
+            await pilot.click(app.pane, offset=(10, len(lines)))
+        await until(pilot, lambda: bool(app.of(ForkRequested)))
+        assert [(m.index, m.token) for m in app.of(ForkRequested)] == [(2, 77)]

@@ -147,3 +147,12 @@ async def test_every_line_fits_at_any_size(width, height):
             sum(cell_len(t) for t, _ in line) <= readout_widget.size.width for line in built
         ), built
         assert any("max Δlogit" in text for line in built for text, _ in line)
+
+
+async def test_a_low_pane_shows_a_row_of_blocks_for_each_mode():
+    app = PaneApp(SpeedPane())
+    async with app.run_test(size=(34, 8)) as pilot:
+        await shown(app, pilot, fed(), "on")
+        rows = readout(app)
+        assert rows[3].startswith("on ") and "▂" in rows[3] and "█" not in rows[3]
+        assert rows[4].startswith("off ") and "█" in rows[4]

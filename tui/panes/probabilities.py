@@ -60,6 +60,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
         self._would_be: int | None = None
         self._row = 0
         self._top = 0  # first candidate shown, where not all fit
+        self._shown: list[int] = []  # candidates on screen, from the top down
         self._armed: tuple[int, int] | None = None  # step and token of the last click
         set_title(self, "Next token", HINT)
 
@@ -108,7 +109,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
         foot = _within(
             self._foot(self._step, inspection, chosen, width), height - 1 - max(8, count)
         )
-        rows = self._rows(width, max(1, height - len(foot) - 1), inspection)
+        rows = self._rows(width, max(1, height - len(foot) - 1), inspection, chosen)
         spare = max(0, height - 1 - len(rows) - len(foot))
         blank: list[Line] = [[]] * min(spare, 9 - count)  # so that a ninth row moves nothing
         return [header(layout(width)), *rows, *blank, *foot]
@@ -122,17 +123,20 @@ class ProbabilitiesPane(Lines, can_focus=True):
             [("its candidates are looked up when you stay here", "quiet")],
         ]
 
-    def _rows(self, width: int, room: int, inspection: Inspection) -> list[Line]:
-        """As many candidates as fit, the one under the cursor among them."""
+    def _rows(self, width: int, room: int, inspection: Inspection, chosen: int) -> list[Line]:
+        """As many candidates as fit: the one under the cursor and the chosen one always."""
         count = len(inspection.candidates)
         at = min(self._row, count - 1)
         self._top = max(0, min(self._top, count - room), at - room + 1)
         self._top = min(self._top, at)
+        shown = list(range(self._top, min(count, self._top + room)))
+        tokens = [candidate.token for candidate in inspection.candidates]
+        if chosen in tokens and tokens.index(chosen) not in shown and room > 1:
+            shown.remove(shown[-1] if shown[-1] != at else shown[0])
+            shown = sorted([*shown, tokens.index(chosen)])
+        self._shown = shown
         columns = layout(width)
-        return [
-            row_line(self._describe(i, inspection.candidates[i]), columns)
-            for i in range(self._top, min(count, self._top + room))
-        ]
+        return [row_line(self._describe(i, inspection.candidates[i]), columns) for i in shown]
 
     def _describe(self, at: int, candidate: Candidate) -> Row:
         step = self._step
@@ -209,9 +213,11 @@ class ProbabilitiesPane(Lines, can_focus=True):
         offset = event.get_content_offset(self)
         if offset is None or self._inspection is None:
             return
-        at = self._top + offset.y - 1  # the header is line 0
         candidates = self._inspection.candidates
-        if offset.y < 1 or not self._top <= at < len(candidates):
+        if not 1 <= offset.y <= len(self._shown):  # the header is line 0
+            return
+        at = self._shown[offset.y - 1]
+        if at >= len(candidates):
             return
         here = (self._index, candidates[at].token)
         armed = self._armed

@@ -15,7 +15,7 @@ from model.config import CacheMode
 from model.speed import Median, RaceReading, Reading
 from tui.cells import fit
 from tui.messages import CacheModeRequested
-from tui.plot import Series, plot
+from tui.plot import Series, plot, sparks
 from tui.widgets.choice import Choice
 from tui.widgets.fields import FieldPane
 from tui.widgets.lines import Line, Lines, set_title, wrap
@@ -23,7 +23,7 @@ from tui.widgets.lines import Line, Lines, set_title, wrap
 DASH = "–"
 HINT = "←→ mode · same text in all"
 PLOT = 4
-"""Rows of the plot where there is little room; it takes what there is."""
+"""Rows that a plot takes at least; with fewer there is a row of blocks for each mode."""
 
 
 class SpeedPane(FieldPane):
@@ -67,7 +67,7 @@ class SpeedReadout(Lines):
     DEFAULT_CSS = """
     SpeedReadout {
         height: 1fr;
-        min-height: 12;
+        min-height: 10;
         & > .quiet { color: $text-muted; }
         & > .on { color: $accent; }
         & > .off { color: $text-warning; }
@@ -95,8 +95,9 @@ class SpeedReadout(Lines):
         ]
         below: list[Line] = [[(text, "")] for text in race_lines(reading.race if reading else None)]
         below += [[(text, "quiet")] for text in wrap(self._counts(), width)]
-        room = height - len(above) - len(below)
-        return [*above, *plot(_series(reading), width, max(PLOT, room), "ms"), *below]
+        series, room = _series(reading), height - len(above) - len(below)
+        drawn = plot(series, width, room, "ms") if room >= PLOT else sparks(series, width, "ms")
+        return [*above, *drawn, *below]
 
     def _counts(self) -> list[str]:
         reading = self._reading

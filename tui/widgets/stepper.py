@@ -160,7 +160,7 @@ class Stepper(Lines, can_focus=True):
         if not word:
             return number
         both = f"{number} {word}"
-        return both if cell_len(both) <= wide else word
+        return both if wide >= 8 and cell_len(both) <= wide else word
 
     # Keys
 
