@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ import torch
 
 from corpora.places import PACKAGE_NAME, PACKAGE_VERSION, RULES_VERSION
 from corpora.poems import read_built
-from model.checkpoint import read_safetensors, save_checkpoint
+from model.checkpoint import load_checkpoint, read_safetensors, save_checkpoint
 from model.config import GPTConfig, TrainConfig
 from model.distributed import Processes
+from model.errors import CheckpointError, InputError
 from model.gpt import GPT
+from model.grow import deepen
 from model.tokenizers import CharTokenizer
 from model.train import STATE_FORMAT, STATE_VERSION, Trainer, encode_corpus
 
@@ -43,12 +45,19 @@ def saved_settings(folder: Path) -> dict[str, Any]:
 
 
 def make_trainer(
-    settings: dict[str, Any], processes: Processes, folder: Path, *, song: bool = False
+    settings: dict[str, Any],
+    processes: Processes,
+    folder: Path,
+    *,
+    song: bool = False,
+    grow_from: Path | None = None,
 ) -> Trainer:
     """A trainer over the built corpus, at its first step.
 
     ``settings``: fields of ``GPTConfig`` and ``TrainConfig``; what is left out has their
-    defaults. Raises ``SettingError`` for a value, ``UserError`` where the corpus is missing.
+    defaults. ``grow_from``: a checkpoint whose weights the model begins with, of the same
+    width and no deeper. Raises ``SettingError`` for a value, ``UserError`` where the corpus is
+    missing, ``CheckpointError`` or ``InputError`` where the model cannot grow from that one.
     """
     shape = {k: v for k, v in settings.items() if k in GPTConfig.__dataclass_fields__}
     config = TrainConfig(**{k: v for k, v in settings.items() if k not in shape})
@@ -59,8 +68,31 @@ def make_trainer(
     tokenizer = CharTokenizer.train(texts, MINIMUM)
     corpus = encode_corpus(texts, held_out, songs, tokenizer)
     torch.manual_seed(config.seed)
-    model = GPT(GPTConfig(vocab_size=tokenizer.vocab_size, **shape))
-    return Trainer(model, tokenizer, corpus, config, processes, folder)
+    wanted = GPTConfig(vocab_size=tokenizer.vocab_size, **shape)
+    if grow_from is None:
+        return Trainer(GPT(wanted), tokenizer, corpus, config, processes, folder)
+    model, origin = _grown(grow_from, wanted, tokenizer)
+    return Trainer(model, tokenizer, corpus, config, processes, folder, origin)
+
+
+def _grown(path: Path, wanted: GPTConfig, tokenizer: CharTokenizer) -> tuple[GPT, str]:
+    """The checkpoint's model in the wanted shape, and a line that says where it came from."""
+    old = load_checkpoint(path)
+    if old.tokenizer.hash != tokenizer.hash:
+        raise CheckpointError(
+            f"{path}: trained with another vocabulary than this corpus gives; "
+            "grow from a model of the same corpus"
+        )
+    model = deepen(old.model, wanted.n_layer, wanted.block_size)
+    if replace(model.config, dropout=wanted.dropout) != wanted:
+        raise InputError(
+            f"{path} has width {old.model.config.n_embd} and {old.model.config.n_head} heads; "
+            f"a grown model keeps them, not {wanted.n_embd} and {wanted.n_head}"
+        )
+    steps, tokens = old.training.get("steps"), old.training.get("tokens")
+    return model, (
+        f"{path.stem} of {old.model.config.n_layer} layers after {steps} steps, {tokens} tokens"
+    )
 
 
 def export(trainer: Trainer, path: Path, name: str, held_out_loss: float) -> dict[str, Any]:
@@ -82,6 +114,7 @@ def training_record(trainer: Trainer, name: str, held_out_loss: float) -> dict[s
             "held_out_poems": len(corpus.held_out),
             "held_out_tokens": sum(len(poem) - 1 for poem in corpus.held_out),
         },
+        "origin": trainer.origin or "random weights",
         "steps": trainer.step,
         "tokens": trainer.tokens,
         "held_out_loss": held_out_loss,

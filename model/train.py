@@ -76,6 +76,7 @@ class Trainer:
         config: TrainConfig,
         processes: Processes,
         folder: Path,
+        origin: str = "",
     ) -> None:
         self.model = model.to(processes.device)
         self.tokenizer = tokenizer
@@ -83,6 +84,8 @@ class Trainer:
         self.config = config
         self.processes = processes
         self.state_file = folder / "state.safetensors"
+        self.origin = origin
+        """Where the first weights came from; empty for random ones."""
         self.step = 0
         self.tokens = 0
         self._half_updated = False
@@ -177,7 +180,12 @@ class Trainer:
         for number, optimizer in enumerate(self._optimizers):
             for key, value in optimizer_tensors(optimizer).items():
                 tensors[f"optimizer.{number}.{key}"] = value
-        progress = {"step": self.step, "tokens": self.tokens, "losses": self.losses}
+        progress = {
+            "step": self.step,
+            "tokens": self.tokens,
+            "losses": self.losses,
+            "origin": self.origin,
+        }
         header = {
             "format": STATE_FORMAT,
             "version": str(STATE_VERSION),
@@ -201,6 +209,7 @@ class Trainer:
             self._take(tensors)
             self.step, self.tokens = progress["step"], progress["tokens"]
             self.losses = [tuple(row) for row in progress["losses"]]
+            self.origin = progress.get("origin", self.origin)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
                 f"{self.state_file}: damaged ({error}); delete it to begin anew"

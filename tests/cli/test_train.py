@@ -131,6 +131,26 @@ def test_song_poems_are_added(run: Callable[..., Answer], place: Path) -> None:
     assert checkpoint.training["data"]["train_poems"] == 120
 
 
+def test_a_deeper_model_begins_where_a_trained_one_stands(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    assert run(*RUN, "--steps", "6").code == 0
+    first = place / "runs" / "tiny" / "tiny.safetensors"
+    deeper = [word if word != "tiny" else "deep" for word in RUN]
+    deeper[deeper.index("--layers") + 1] = "4"
+    answer = run(
+        *deeper, "--steps", "1", "--muon-lr", "0", "--adam-lr", "0", "--grow-from", str(first)
+    )
+    assert answer.code == 0, answer.stderr
+    grown = load_checkpoint(place / "runs" / "deep" / "deep.safetensors")
+    assert grown.model.config.n_layer == 4
+    assert "after 6 steps" in grown.training["origin"]
+    old = load_checkpoint(first).training["held_out_loss"]
+    assert abs(grown.training["held_out_loss"] - old) < 1e-3
+    wider = [*deeper, "--name", "wide", "--width", "64", "--grow-from", str(first)]
+    assert run(*wider).code == 2
+
+
 def test_without_a_corpus_it_is_said_how_to_get_one(
     run: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -58,6 +58,10 @@ class TrainFlags:
     ] = None
     save_every: Annotated[Number, option("--save-every", text="Steps between saves. [250]")] = None
     song: Annotated[bool, switch("--song", "Song poems too, tagged.")] = False
+    grow_from: Annotated[
+        str | None,
+        option("--grow-from", metavar="FILE", text="Begin as this checkpoint, made deeper."),
+    ] = None
     out: Annotated[
         str | None,
         option("--out", metavar="FILE", text="The checkpoint. [runs/NAME/NAME.safetensors]"),
@@ -77,6 +81,7 @@ class TrainRequest:
     """Setting → value, for ``GPTConfig`` and ``TrainConfig``. Settings that were not given are
     not there: they come from the saved run of this name, or from the defaults."""
     song: bool
+    grow_from: Path | None
     out: Path
     export_only: bool
     threads: int
@@ -103,4 +108,5 @@ def read_train_flags(flags: TrainFlags) -> TrainRequest:
     }
     own = RUNS / flags.name / f"{flags.name}.safetensors"
     out = own if flags.out is None else Path(flags.out)
-    return TrainRequest(flags.name, given, flags.song, out, flags.export_only, threads)
+    grow_from = None if flags.grow_from is None else Path(flags.grow_from)
+    return TrainRequest(flags.name, given, flags.song, grow_from, out, flags.export_only, threads)
