@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora.forms import FORMS
-from model.config import CacheMode, Controls, SamplerConfig
+from model.config import STAGES, CacheMode, Controls, SamplerConfig
 from model.constraints import FixedForm
 from model.errors import ConstraintError, UnknownCharacters
 from model.generate import Generator, Prompt
@@ -132,6 +132,23 @@ def test_dead_end_is_named_and_never_an_unconstrained_draw(after: int) -> None:
     run = collect(generator(prompt="", constraint=HostileConstraint(after)))
     assert (run.end.reason, run.end.tokens, len(run.steps)) == ("dead_end", after, after)
     assert "no token is left" in run.end.detail
+
+
+@pytest.mark.parametrize("cache", ["on", "off", "race"])
+def test_a_run_goes_on_past_a_dead_end_once_the_controls_are_loosened(cache: CacheMode) -> None:
+    order = ("top_k", *(stage for stage in STAGES if stage != "top_k"))
+    strict = Controls(SamplerConfig(top_k=1, order=order), cache, seed=2)
+    loose = Controls(SamplerConfig(), cache, seed=2)
+    form = FixedForm(FORMS["五绝"])
+    current = [strict]
+    running = generator(lambda: current[0], prompt="", constraint=form)
+    first = collect(running)
+    assert first.end.reason == "dead_end"
+    current[0] = loose
+    rest = collect(running)
+    assert rest.end.reason == "form_complete"
+    again = generator(loose, prompt="", constraint=form, given=first.tokens)
+    assert rest.tokens == collect(again).tokens
 
 
 def test_cancelling_ends_the_run_before_the_next_token() -> None:

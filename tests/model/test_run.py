@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -81,14 +82,16 @@ def test_the_window_narrows_repetition_alone() -> None:
     assert seen(run) == set("春眠不觉晓"), "back to all of it"
 
 
-def test_counting_on_the_way_is_counting_at_the_end() -> None:
+@pytest.mark.parametrize("heads", [None, "春夜"])
+def test_counting_on_the_way_is_counting_at_the_end(heads: str | None) -> None:
     """History asked for at every step, and asked for once: the same."""
-    text = "春眠不觉晓，春来夜夜风"
-    early = run_of("来", "")
+    constraint = None if heads is None else FixedForm(FORMS["五绝"], heads)
+    text = "春眠不觉晓，夜来夜夜风"
+    early = run_of("", "", constraint=constraint)
     for token in CHARACTERS.encode(text):
         early.history(ON)
         early.accept(token, ())
-    late = run_of("来", text)
+    late = run_of("", text, constraint=constraint)
     first, second = early.history(ON), late.history(ON)
     assert first is not None and second is not None
     assert torch.equal(first.generated, second.generated)

@@ -14,8 +14,9 @@ from model.generate import Generator, Prompt
 from model.stopping import StopScanner
 from tests.helpers import ByteTokenizer, Ran, ScriptedModel, collect
 
-LETTERS = st.text("ab。\n", max_size=24)
-STOPS = st.lists(st.text("ab。\n", min_size=1, max_size=4), min_size=1, max_size=3)
+# two letters: stop strings begin within each other, and end within each other, often
+LETTERS = st.text("a。", max_size=24)
+STOPS = st.lists(st.text("a。", min_size=1, max_size=5), min_size=1, max_size=3)
 
 
 def scan(pieces: Sequence[str], stops: Sequence[str]) -> tuple[str, bool]:
@@ -79,6 +80,7 @@ def test_text_is_held_only_while_it_may_become_a_stop_string(text: str, stops: l
         (["ab"], ["abc"], "ab", False),
         (["[/", "b]"], ["[/b]"], "", True),
         (["AB"], ["ab"], "AB", False),
+        (["xa", "b"], ["b", "ab"], "x", True),
     ],
 )
 def test_by_hand(pieces: list[str], stops: list[str], shown: str, stopped: bool) -> None:
