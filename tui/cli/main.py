@@ -194,6 +194,21 @@ def train(*, flags: TrainFlags) -> int:
     return body.train(request)
 
 
+@app.command()
+def screenshot(
+    file: Annotated[str, argument("FILE", "Where the picture goes: .svg or .png.")],
+    model: Model = None,
+) -> int:
+    """Write a picture of the window at work, as the README shows it."""
+    from pathlib import Path
+
+    from tui.cli.loading import spec_of
+    from tui.screenshot import Scene, take
+
+    take(Path(file), Scene(model=spec_of(model).name))
+    return 0
+
+
 # These declare their flags in modules of their own.
 calibration.register(app)
 if importlib.util.find_spec("tui.cli.bench") is not None:

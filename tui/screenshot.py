@@ -1,0 +1,118 @@
+"""The picture that the README opens with: the running app, made by a command.
+
+Starts the app headless, writes a poem through it, looks back at a character, and writes
+what the screen shows as SVG or, with rsvg-convert, as PNG.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.config import Controls, SamplerConfig
+from model.errors import InputError
+from model.steps import Finished
+from tui.session import UNLIMITED, FormSettings, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.pilot import Pilot
+
+    from tui.app import Yinchuang
+
+PATIENCE_S = 300.0
+SCALE = "1.2"
+"""Pixels of the PNG for one of the SVG."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the picture shows."""
+
+    opening: str = ""
+    form: FormSettings = field(
+        default_factory=lambda: FormSettings(kind="fixed", heads="春眠不觉", form="七绝")
+    )
+    seed: int = 7
+    back: int = 6
+    """Characters before the last at which the cursor stands."""
+    size: tuple[int, int] = (120, 40)
+    model: str = "tang-base"
+
+
+def take(path: Path, scene: Scene) -> None:
+    """Write the picture to ``path``, ``.svg`` or ``.png``.
+
+    Raises ``InputError`` for another ending, or where a PNG needs a program that is missing.
+    """
+    if path.suffix not in (".svg", ".png"):
+        raise InputError(f"{path}: a picture is written as .svg or .png")
+    if path.suffix == ".png" and shutil.which("rsvg-convert") is None:
+        raise InputError(
+            "a .png needs rsvg-convert (Debian: librsvg2-bin, with fonts-noto-cjk); "
+            "write a .svg, or install it"
+        )
+    svg = _rendered_alike(asyncio.run(_screen(scene)))
+    if path.suffix == ".svg":
+        path.write_text(svg, encoding="utf-8")
+        return
+    command = ["rsvg-convert", "--zoom", SCALE, "--output", str(path)]
+    drawn = subprocess.run(command, input=svg.encode(), capture_output=True, check=False)
+    if drawn.returncode:
+        raise InputError(f"rsvg-convert could not write {path}: {drawn.stderr.decode().strip()}")
+
+
+async def _screen(scene: Scene) -> str:
+    from tui.app import Yinchuang
+
+    session = Session()
+    session.model = scene.model
+    session.look.pace = UNLIMITED
+    sampler = SamplerConfig(temperature=0.8, top_k=40, top_p=0.95)
+    session.settings = replace(
+        session.settings,
+        controls=Controls(sampler, cache="race", seed=scene.seed),
+        seed_fixed=True,
+        form=scene.form,
+    )
+    app = Yinchuang(session)
+    async with app.run_test(size=scene.size) as pilot:
+        await _until(pilot, lambda: app.runs.handle is not None)
+        app.runs.submit(scene.opening)
+        await _until(pilot, lambda: _ended(app))
+        for _ in range(scene.back):
+            await pilot.press("alt+left")
+        await _until(pilot, lambda: _inspected(app))
+        return app.export_screenshot(title="Yinchuang 吟窗")
+
+
+def _ended(app: Yinchuang) -> bool:
+    branch = app.session.branch
+    return branch is not None and isinstance(branch.finished, Finished)
+
+
+def _inspected(app: Yinchuang) -> bool:
+    from tui.panes.probabilities import ProbabilitiesPane
+
+    return app.main.query_one(ProbabilitiesPane).selected is not None
+
+
+def _rendered_alike(svg: str) -> str:
+    """Keep leading spaces, which some renderers drop, and ask for fonts that are there."""
+    svg = re.sub(r"<text ", '<text xml:space="preserve" ', svg)
+    return svg.replace("Fira Code", "DejaVu Sans Mono")
+
+
+async def _until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    async def wait() -> None:
+        while not holds():
+            await pilot.pause(0.02)
+        await pilot.pause(0.2)  # one more frame
+
+    await asyncio.wait_for(wait(), PATIENCE_S)
