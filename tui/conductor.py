@@ -20,7 +20,7 @@ from tui.inspector import Inspector, differs, inspected, preview
 from tui.messages import RunFailed, RunFinished, StepKept, StepsArrived
 from tui.orders import Order
 from tui.runs import Runs
-from tui.session import Branch, FormSettings, Session
+from tui.session import UNLIMITED, Branch, FormSettings, Session
 from tui.view import View
 from tui.worker import Writer
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 READING_S = 0.25
 """The meter is read this often, in seconds: figures that change faster are not read."""
+TABLE_S = 0.15
+"""At full pace the table is filled this often, in seconds."""
 CYCLE: tuple[CacheMode, ...] = ("on", "off", "race")
 
 
@@ -45,7 +47,7 @@ class Conductor:
         self._inspector = inspector
         self._view = view
         self._meters: dict[str, SpeedMeter] = {}
-        self._read_at = 0.0
+        self._read_at = self._table_at = 0.0
         runs.begun = self._begun
 
     # what the thread sends
@@ -58,9 +60,17 @@ class Conductor:
         self._measure(message.steps)
         if branch is self.session.branch:
             self._view.append(branch, message.steps)
-            if self.session.cursor is None:
+            if self.session.cursor is None and self._table_due():
                 self.show_step()
         self._view.show_state()
+
+    def _table_due(self) -> bool:
+        """At full pace the table changes faster than anybody reads: not every frame's worth."""
+        now = time.monotonic()
+        if self.session.look.pace == UNLIMITED and now < self._table_at + TABLE_S:
+            return False
+        self._table_at = now
+        return True
 
     def finished(self, message: RunFinished) -> None:
         """The run has come to its end."""

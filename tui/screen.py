@@ -174,10 +174,10 @@ class MainScreen(Screen[None]):
             return "Poem", ""
         place = branches.index(branch) + 1
         title = "Poem" if len(branches) == 1 else f"Poem · branch {place} of {len(branches)}"
-        words = f"{len(branch.steps)} characters"
-        if branch.finished:
-            words = f"{ENDINGS[branch.finished.reason]} · {words}"
-        return title, words
+        if not branch.finished:
+            return title, ""  # the count stands in the status line: a border is dear to redraw
+        written = sum(bool(step.text) for step in branch.steps)
+        return title, f"{ENDINGS[branch.finished.reason]} · {written} characters written"
 
     # room
 

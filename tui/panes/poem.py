@@ -8,6 +8,7 @@ the rows that changed. Follows the end until the reader scrolls up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -24,7 +25,7 @@ from tui.cells import cell_len, fit
 from tui.messages import StepPointed, StepRequested
 from tui.panes.verse import Glyph, Kind, Verse
 from tui.session import Branch
-from tui.widgets.lines import set_title
+from tui.widgets.lines import set_title, wrap
 
 MORE = " ↓ more "
 EMPTY = "Type the first words of a poem below and press Enter."
@@ -90,6 +91,8 @@ class PoemPane(ScrollView, can_focus=True):
         self._cursor: int | None = None
         self._follows = True
         self._traditional = self._pinyin = self._shading = False
+        self._words = ("", "")
+        self._styles: dict[str, Style] = {}  # asking Textual for one costs more than drawing
 
     # what the app calls
 
@@ -139,7 +142,9 @@ class PoemPane(ScrollView, can_focus=True):
 
     def set_state(self, title: str, state: str) -> None:
         """The words in the border."""
-        set_title(self, title, state)
+        if (title, state) != self._words:
+            self._words = (title, state)
+            set_title(self, title, state)
 
     @property
     def more_below(self) -> bool:
@@ -199,22 +204,37 @@ class PoemPane(ScrollView, can_focus=True):
         width = self.size.width
         line = y + self.scroll_offset.y
         if self._branch is None:
-            text = fit(EMPTY if y == 0 else "", width)
-            return Strip([Segment(text, self.get_component_rich_style("hint"))])
+            words = wrap(EMPTY.split(), width, " ")
+            text = fit(words[y] if y < len(words) else "", width)
+            return Strip([Segment(text, self._named("hint"))])
         number, part = divmod(line, self._pitch)
         if number >= len(self._verse.rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._named(""))
         over = part < self._pitch - 1
         segments = self._readings(number) if over else self._glyphs(number)
-        strip = Strip(segments).adjust_cell_length(width, self.rich_style)
+        strip = Strip(segments).adjust_cell_length(width, self._named(""))
         if y == self.size.height - 1 and self.more_below:
             mark = Segment(MORE, self.get_component_rich_style("more"))
             room = max(0, width - cell_len(MORE))
             strip = Strip.join([strip.crop(0, room), Strip([mark])])
         return strip
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles.clear()
+
+    def _named(self, name: str) -> Style:
+        """A component's style on the pane's own; "" is the pane's own."""
+        style = self._styles.get(name)
+        if style is None:
+            style = self.rich_style
+            if name:
+                style += self.get_component_rich_style(name, partial=True)
+            self._styles[name] = style
+        return style
+
     def _readings(self, number: int) -> list[Segment]:
-        style = self.get_component_rich_style("reading")
+        style = self._named("reading")
         return [Segment(fit(g.over, g.width), style) for g in self._verse.rows[number].glyphs]
 
     def _glyphs(self, number: int) -> list[Segment]:
@@ -226,19 +246,23 @@ class PoemPane(ScrollView, can_focus=True):
             style = self._style(glyph)
             if span and marked and span[0] <= place and (span[1] == -1 or place < span[1]):
                 style += marked
-            style += Style.from_meta({"offset": (place, number)})
+            style += _offset(place, number)
             segments.append(Segment(fit(glyph.shown, glyph.width), style))
         return segments
 
     def _style(self, glyph: Glyph) -> Style:
-        style = self.rich_style
-        if self._shading and glyph.index >= 0:
+        marked = self._cursor is not None and glyph.index == self._cursor
+        shaded = self._shading and glyph.index >= 0
+        kind = "" if glyph.kind == "written" else glyph.kind
+        if not marked and not shaded:
+            return self._named(kind)
+        style = self._named("")
+        if shaded:
             shade = sum(glyph.probability >= bound for bound in SHADES)
             style += self.get_component_rich_style(f"shade{shade}", partial=True)
-        if glyph.kind != "written":
-            style += self.get_component_rich_style(glyph.kind, partial=True)
-        if self._cursor is not None and glyph.index == self._cursor:
-            style += self.get_component_rich_style("cursor", partial=True)
+        for name in (kind, "cursor" if marked else ""):
+            if name:
+                style += self.get_component_rich_style(name, partial=True)
         return style
 
     # selecting, pointing, moving
@@ -285,3 +309,9 @@ class PoemPane(ScrollView, can_focus=True):
             x = here.x if here else 0
             nearest = min(glyphs, key=lambda glyph: abs(glyph.x - x))
             self.post_message(StepPointed(nearest.index))
+
+
+@lru_cache(maxsize=4096)
+def _offset(place: int, row: int) -> Style:
+    """What tells Textual's selection which glyph of which row a cell belongs to."""
+    return Style.from_meta({"offset": (place, row)})

@@ -1,0 +1,188 @@
+"""What the commands of the table do: one ``action_`` each, run by keys and the palette.
+
+Knows session, threads and screen as the app wires them; how a poem is begun, shown and
+ended is the business of ``conductor`` and ``runs``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from tui.commands import COMMANDS
+from tui.conductor import Conductor
+from tui.dialogs import Page, Picker
+from tui.filing import Filing
+from tui.help import help_page, key_name
+from tui.loader import Loader
+from tui.runs import Runs
+from tui.screen import MainScreen, branch_words
+from tui.session import BY_KEY, PACES, Session
+from tui.themes import DARK, LIGHT
+from tui.worker import Writer
+
+TWICE_S = 2.0
+"""A second ^C within so many seconds quits."""
+
+
+class Commands(App[int]):
+    """The app as far as its commands go."""
+
+    session: Session
+    main: MainScreen
+    runs: Runs
+    conductor: Conductor
+    writer: Writer
+    loader: Loader
+    filing: Filing
+    _interrupted_at = -math.inf
+
+    def leave(self, code: int) -> None:
+        """End the run, keep the session, end the app."""
+        raise NotImplementedError
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: every command of the table."""
+        for command in COMMANDS:
+            key = key_name(command.key)
+            title = f"{command.title}  ({key})" if key else command.title
+            yield SystemCommand(title, command.about, partial(self._command, command.action))
+
+    async def _command(self, action: str) -> None:
+        await self.run_action(action)
+
+    def action_stop(self) -> None:
+        if not self.runs.stop():
+            self.main.query_one("#opening").focus()
+
+    def action_cache(self) -> None:
+        self.conductor.cycle_cache()
+
+    def action_pace(self) -> None:
+        look = self.session.look
+        place = PACES.index(look.pace) if look.pace in PACES else -1
+        self._set_pace(PACES[(place + 1) % len(PACES)])
+
+    def action_single(self) -> None:
+        if self.session.look.pace != BY_KEY:
+            self._set_pace(BY_KEY)
+        self.writer.permit()
+
+    def _set_pace(self, pace: float) -> None:
+        self.session.look.pace = pace
+        self.writer.set_pace(pace)
+        self.main.show_state()
+
+    def action_again(self) -> None:
+        self.runs.again()
+
+    def action_sibling(self, delta: int) -> None:
+        branch = self.session.sibling(delta)
+        if branch is not None:
+            self.conductor.show_branch(branch.id)
+
+    def action_pane(self) -> None:
+        self.main.next_pane()
+
+    def action_look(self, delta: int) -> None:
+        self.conductor.look(self.session.index + delta)
+
+    def action_undo(self) -> None:
+        self.conductor.travel(back=True)
+
+    def action_redo(self) -> None:
+        self.conductor.travel(back=False)
+
+    def action_branches(self) -> None:
+        session = self.session
+        if not session.branches:
+            self.main.say("There are no poems yet")
+            return
+
+        def chosen(choice: str | None) -> None:
+            if choice:
+                self.conductor.show_branch(int(choice))
+
+        options = [(str(b.id), branch_words(session, b)) for b in session.branches]
+        self.push_screen(Picker("Poems and branches", options, str(session.current)), chosen)
+
+    def action_model(self) -> None:
+        from model.registry import specs
+
+        known = {spec.name: spec for spec in specs()}
+
+        def chosen(choice: str | None) -> None:
+            if choice and choice != self.session.model:
+                self._load(choice)
+
+        options = [
+            (name, f"{name} · {spec.note}" + ("" if spec.available else " (its file is missing)"))
+            for name, spec in known.items()
+        ]
+        if self.session.model not in known:
+            options.append((self.session.model, self.session.model))
+        self.push_screen(Picker("Write with", options, self.session.model), chosen)
+
+    def _load(self, name: str) -> None:
+        self.main.model_title = f"loading {name}"
+        self.main.show_state()
+        self.loader.begin(name)
+
+    def action_poems(self) -> None:
+        counts = {1: 3, 3: 5, 5: 1}
+        self.session.change("how many", poems=counts.get(self.session.settings.poems, 1))
+        self.main.say(f"Enter writes {self.session.settings.poems} at a time")
+        self.main.show_state()
+
+    def action_save(self) -> None:
+        self.filing.save()
+
+    def action_open(self) -> None:
+        self.filing.open()
+
+    def action_copy(self) -> None:
+        self.filing.copy()
+
+    def action_replay(self) -> None:
+        self.runs.replay()
+
+    def action_traditional(self) -> None:
+        self.session.look.traditional = not self.session.look.traditional
+        self._show_look()
+
+    def action_pinyin(self) -> None:
+        self.session.look.pinyin = not self.session.look.pinyin
+        self._show_look()
+
+    def action_shading(self) -> None:
+        self.session.look.shading = not self.session.look.shading
+        self._show_look()
+
+    def action_theme(self) -> None:
+        self.session.look.dark = not self.session.look.dark
+        self._show_look()
+
+    def _show_look(self) -> None:
+        look = self.session.look
+        self.theme = DARK if look.dark else LIGHT
+        self.main.show_look()
+
+    def action_help(self) -> None:
+        self.push_screen(Page("Help", help_page()))
+
+    def action_interrupt(self) -> None:
+        selected = self.main.selected_text()
+        now = time.monotonic()
+        if selected:
+            self.filing.copy(selected)
+        elif not self.runs.stop():
+            if now - self._interrupted_at < TWICE_S:
+                self.leave(0)
+            self._interrupted_at = now
+            self.main.say("^C once more quits, as does ^Q. What you wrote is kept")

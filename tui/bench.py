@@ -1,0 +1,162 @@
+"""What the window costs: generation under it against generation alone, and how soon keys
+are answered while text streams.
+
+Headless, the app as it is, driven by Textual's pilot. Runs with and without the window
+take turns, so that a busy machine is busy for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from model.config import Controls
+from model.steps import Step
+from tui.session import UNLIMITED, Session
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from model.registry import ModelHandle
+    from tui.app import Yinchuang
+
+PATIENCE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCost:
+    """What was measured; seconds."""
+
+    tokens: int
+    """Tokens of each run."""
+    alone_s: float
+    """Median of a run without a window."""
+    window_s: float
+    """Median of the same run in the window, from Enter to its end."""
+    key_p95_s: float
+    """95th percentile from a key press to the handling of it, while text streams."""
+    early_s: float
+    """Median cost in the app's thread of a token among the first thousand."""
+    late_s: float
+    """The same for the last thousand tokens of a long run."""
+
+    @property
+    def overhead(self) -> float:
+        """Extra time under the window, as a share of the time without."""
+        return self.window_s / self.alone_s - 1
+
+
+def measure(handle: ModelHandle, tokens: int = 2000, rounds: int = 3) -> WindowCost:
+    """Measure with a loaded model; takes some multiples of ``tokens`` steps. The model must
+    be able to write on: where a poem ends, the run goes on with the next character."""
+    return asyncio.run(_measure(_endless(handle), tokens, rounds))
+
+
+async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
+    from tui.app import Yinchuang
+
+    session = Session()
+    session.look.pace = UNLIMITED
+    session.settings = replace(
+        session.settings, controls=Controls(max_tokens=tokens, seed=1), seed_fixed=True
+    )
+    app = Yinchuang(session, load=lambda name: handle)
+    alone, under, keys = [], [], []
+    async with app.run_test(size=(120, 36)) as pilot:
+        await _until(pilot, lambda: app.runs.handle is not None)
+        for _ in range(rounds):
+            alone.append(await asyncio.to_thread(_alone, handle, session.settings.controls))
+            seconds, pressed = await _in_window(app, pilot)
+            under.append(seconds)
+            keys += pressed
+    keys.sort()
+    early, late = _setting_costs(app)
+    return WindowCost(
+        tokens, median(alone), median(under), keys[int(0.95 * (len(keys) - 1))], early, late
+    )
+
+
+def _alone(handle: ModelHandle, controls: Controls) -> float:
+    from model.generate import Generator, Prompt
+
+    run = Generator(handle.model, handle.tokenizer, Prompt(""), controls, inspected=False)
+    began = time.perf_counter()
+    for _ in run:
+        pass
+    return time.perf_counter() - began
+
+
+async def _in_window(app: Yinchuang, pilot: Pilot[int]) -> tuple[float, list[float]]:
+    """Seconds of a run in the window, and of each key pressed during it."""
+    pressed: list[float] = []
+    began = time.perf_counter()
+    app.runs.submit("")
+    while app.runs.writing is not None:
+        pressed.append(await _answer_time(app, "alt+left" if len(pressed) % 2 else "alt+right"))
+        await asyncio.sleep(0.1)  # a quick reader's rate, not a wait for something
+        if time.perf_counter() - began > PATIENCE_S:
+            raise TimeoutError("the run did not end")
+    app.conductor.look(app.session.index + 1)
+    return time.perf_counter() - began, pressed
+
+
+async def _answer_time(app: Yinchuang, key: str) -> float:
+    """Seconds from a key press until the app does what it asks."""
+    answered = asyncio.Event()
+    look = app.conductor.look
+
+    def answer(index: int) -> None:
+        answered.set()
+        look(index)
+
+    app.conductor.look = answer  # type: ignore[method-assign]
+    began = time.perf_counter()
+    app.simulate_key(key)
+    await answered.wait()
+    app.conductor.look = look  # type: ignore[method-assign]
+    return time.perf_counter() - began
+
+
+def _setting_costs(app: Yinchuang) -> tuple[float, float]:
+    """Seconds a token that setting it in the poem takes, early and late in a long poem."""
+    from tui.panes.verse import Verse
+
+    branch = app.session.branch
+    steps = branch.steps if branch else []
+    verse = Verse(48)
+    costs = []
+    for index in range(20_000):
+        step: Step = steps[index % len(steps)]
+        began = time.perf_counter()
+        verse.add(step.text, index, "written", step.probability)
+        costs.append(time.perf_counter() - began)
+    return median(costs[:1000]), median(costs[-1000:])
+
+
+async def _until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
+    ends = time.perf_counter() + PATIENCE_S
+    while not holds():
+        if time.perf_counter() > ends:
+            raise TimeoutError("the model did not load")
+        await pilot.pause(0.01)
+
+
+def _endless(handle: ModelHandle) -> ModelHandle:
+    """The same model, never ending a poem."""
+    import torch
+
+    class Endless:
+        def __init__(self) -> None:
+            self.config = handle.model.config
+            self.n_parameters = handle.model.n_parameters
+
+        def __call__(self, *args: object, **options: object) -> torch.Tensor:
+            logits: torch.Tensor = handle.model(*args, **options)
+            logits[..., handle.tokenizer.end_id] = -torch.inf
+            return logits
+
+    return replace(handle, model=Endless())  # type: ignore[arg-type]
