@@ -159,7 +159,7 @@ class Yinchuang(Commands):
         self.runs.submit(message.text)
 
     def on_opening_edited(self, message: m.OpeningEdited) -> None:
-        self.session.change("typing", opening=message.text)
+        self.conductor.edit_opening(message.text)
 
     def on_told(self, message: m.Told) -> None:
         self.main.say(message.text)

@@ -64,9 +64,10 @@ COMMANDS: tuple[Command, ...] = tuple(
 )  # fmt: skip
 
 FOOTER = (
-    "stop", "cache", "pace", "single", "again", "branches", "pane", "undo", "save", "help", "quit",
+    "stop", "cache", "again", "pane", "help", "pace", "single", "branches", "undo", "save", "quit",
 )  # fmt: skip
-"""What the footer shows, in its order; the others are in the palette and on the help page."""
+"""What the footer shows, first what a narrow terminal must show; the others are in the
+palette and on the help page."""
 
 
 def bindings() -> list[Binding]:

@@ -131,6 +131,13 @@ class Conductor:
         """Use the cache so from the next token on."""
         self.set_controls(replace(self.session.settings.controls, cache=mode))
 
+    def edit_opening(self, text: str) -> None:
+        """The opening as it is being typed: how it will be read, and whether it fits."""
+        self.session.change("typing", opening=text)
+        if self.runs.handle is not None:  # what converts is loaded with the model
+            self._view.note_opening(read_opening(text)[1])
+            self._view.refuse_form(self._refusal(self.session.settings.form))
+
     def cycle_cache(self) -> None:
         """On, off, race, and on again."""
         mode = self.session.settings.controls.cache

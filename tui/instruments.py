@@ -29,6 +29,7 @@ class Instruments(Vertical):
     def __init__(self) -> None:
         super().__init__(id="panes")
         self._chosen = 0  # the one shown where only one has room
+        self._going = False  # the focus is on its way there
 
     def compose(self) -> ComposeResult:
         yield ProbabilitiesPane(id="probabilities")
@@ -69,12 +70,18 @@ class Instruments(Vertical):
         """Go to the next instrument, and show it where only one has room."""
         panes = self._panes()
         focused = next((i for i, pane in enumerate(panes) if pane.has_focus_within), None)
-        self._choose((self._chosen if focused is None else focused + 1) % len(panes))
+        at = self._chosen if self._going else focused
+        self._choose((self._chosen if at is None else at + 1) % len(panes))
+        self._going = True
         pane = panes[self._chosen]
         if isinstance(pane, FieldPane):
             pane.focus_field()
         else:
             pane.focus()
+
+    def on_descendant_focus(self) -> None:
+        """The focus has arrived."""
+        self._going = False
 
     def _panes(self) -> list[Widget]:
         return [self.query_one(f"#{name}") for name in ORDER]

@@ -69,6 +69,9 @@ class Loader:
     def _from_registry(self, name: str) -> ModelHandle:
         self._post(ModelLoading(self.request, name, "starting torch"))
         from model.registry import find, load
+        from model.script import read_verse
+
+        read_verse("馬")  # loads its tables now, on this thread
 
         self._post(ModelLoading(self.request, name, "reading the weights"))
         return load(find(name))

@@ -132,6 +132,9 @@ class MainScreen(Screen[None]):
         )
         self.query_one(PoemPane).set_state(*self._poem_words())
 
+    def note_opening(self, text: str) -> None:
+        self.query_one(OpeningPane).note(text)
+
     def refuse_form(self, text: str) -> None:
         if self._instruments is not None:
             self._instruments.refuse_form(text)

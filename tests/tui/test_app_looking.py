@@ -15,6 +15,7 @@ from tests.tui.window import (
     poem_text,
     reference,
     session_of,
+    type_text,
     wait_until,
     window,
     write,
@@ -374,3 +375,62 @@ async def test_following_stops_when_the_reader_scrolls_up_and_a_mark_says_so():
         await wait_until(pilot, lambda: not pane.more_below)
         last = "".join(s.text for s in pane.render_line(pane.size.height - 1))
         assert "↓ more" not in last
+
+
+async def test_dragging_over_a_growing_poem_selects_and_copies_it():
+    model = endless()
+    controls = Controls(max_tokens=120, seed=5)
+    async with window(model, session=session_of(controls=controls)) as (app, pilot):
+        await write_to(app, pilot, "春眠不觉晓", 6)
+        pane = app.main.query_one(PoemPane)
+        corner = pane.content_region.offset
+        app._set_pace(UNLIMITED)
+        await pilot.mouse_down(offset=corner)
+        for row in range(4):
+            await pilot.hover(offset=(corner.x + 9, corner.y + row))
+        await pilot.mouse_up(offset=(corner.x + 9, corner.y + 3))
+        await finished(app, pilot)
+        for _ in range(3):
+            await pilot.hover(offset=(corner.x + 2, corner.y + 1))
+        selected = app.main.selected_text().replace("\n", "")
+        assert selected
+        assert app.session.branch.text.startswith(selected)
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: "OSC 52" in notices(app))
+        assert app.clipboard.replace("\n", "") == selected
+        assert app.session.branch.finished.reason == "length"
+
+
+async def test_a_row_of_the_table_is_clicked_to_fork():
+    async with window() as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        app.conductor.look(4)
+        await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        old = app.session.branch
+        pane = app.main.query_one(ProbabilitiesPane)
+        rows = pane.plain().splitlines()
+        place = next(i for i, row in enumerate(rows[1:9], 1) if "drawn" not in row)
+        corner = pane.content_region.offset
+        for _ in range(2):  # once chooses, twice takes
+            if app.session.branch is old:
+                await pilot.click(offset=(corner.x + 8, corner.y + place))
+                await pilot.pause()
+        await wait_until(pilot, lambda: app.session.branch is not old and not app.runs.writing)
+        assert app.session.branch.fork == 4
+
+
+async def test_focus_goes_from_pane_to_pane_however_fast_the_key_is_pressed():
+    async with window() as (app, pilot):
+        for name in ("probabilities", "sampler", "form", "speed", "probabilities"):
+            await pilot.press("f9")
+            await wait_until(pilot, lambda n=name: app.main.query_one(f"#{n}").has_focus_within)
+
+
+async def test_traditional_openings_are_shown_as_they_will_be_read():
+    async with window() as (app, pilot):
+        opening = app.main.query_one("#opening")
+        await type_text(pilot, "來風雨聲")
+        await wait_until(pilot, lambda: "来风雨声" in str(opening.border_subtitle))
+        await pilot.press("ctrl+z")
+        await wait_until(pilot, lambda: opening.value == "")

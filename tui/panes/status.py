@@ -37,6 +37,7 @@ class StatusLine(Lines):
     def build(self, width: int, height: int) -> list[Line]:
         name = "吟窗 "
         left, middle, right = self._parts
+        right = f"  {right}"
         right = fit(right, min(cell_len(right), max(0, width - cell_len(name))))
         room = width - cell_len(name) - cell_len(right)
         middle_room = max(0, room - cell_len(left) - 3)
