@@ -65,36 +65,40 @@ def encode_poems(
 
 
 class BatchPlan:
-    """Every batch of a training run."""
+    """Every batch of a training run.
+
+    An epoch shows each of ``poems`` once and, where there are ``others``, as many of
+    those as make up their share: a new part in every epoch until all have been seen.
+    """
 
     def __init__(
         self,
         poems: Sequence[np.ndarray],
+        others: Sequence[np.ndarray] = (),
         *,
         block_size: int,
         batch_tokens: int,
         fragment_share: float,
+        other_share: float = 0.0,
         seed: int,
         unk_id: int,
     ) -> None:
         """``batch_tokens``: targets a batch, about; ``fragment_share``: the part of all
-        batches that are fragment rows, [0, 1)."""
+        batches that are fragment rows of ``poems``, [0, 1); ``other_share``: the part of
+        ``others`` in the tokens of poem rows, [0, 1)."""
         self.block_size = block_size
         self.batch_tokens = batch_tokens
         self.seed = seed
         self.unk_id = unk_id
-        self.rows = [poem[: block_size + 1] for poem in poems]
         self.stream = np.concatenate(poems)
+        self.rows = [poem[: block_size + 1] for poem in (*poems, *others)]
         self._lengths = np.array([len(row) for row in self.rows])
-        poem_batches = len(self._cut(np.argsort(self._lengths, kind="stable")))
-        self.fragment_batches = round(poem_batches * fragment_share / (1 - fragment_share))
-        self.batches_per_epoch = poem_batches + self.fragment_batches
+        self._poems = len(poems)
+        self._others = self._others_per_epoch(other_share)
+        self._poem_batches = len(self._cut(self._rows_of(0), self.batch_tokens))
+        self.fragment_batches = round(self._poem_batches * fragment_share / (1 - fragment_share))
+        self.batches_per_epoch = self._poem_batches + self.fragment_batches
         self._epoch = lru_cache(maxsize=2)(self._plan_epoch)
-
-    @property
-    def tokens_per_epoch(self) -> int:
-        """Targets that an epoch shows, about."""
-        return int(self._lengths.sum()) + self.fragment_batches * self.batch_tokens
 
     def batch(self, index: int) -> Batch:
         """The batch with this number, from 0 on without end."""
@@ -104,19 +108,41 @@ class BatchPlan:
             return self._fragments(index)
         return pad_rows([self.rows[i] for i in rows], self.unk_id)
 
+    def _others_per_epoch(self, share: float) -> int:
+        """How many others make up ``share`` of an epoch's tokens, at most all."""
+        own, rest = self._lengths[: self._poems].sum(), self._lengths[self._poems :]
+        if not len(rest):
+            return 0
+        return min(len(rest), round(float(own * share / (1 - share) / rest.mean())))
+
+    def _rows_of(self, epoch: int) -> np.ndarray:
+        """Numbers of the rows that an epoch shows."""
+        poems = np.arange(self._poems)
+        if not self._others:
+            return poems
+        count = len(self.rows) - self._poems
+        order = np.random.default_rng((self.seed, 2)).permutation(count)
+        taken = np.arange(epoch * self._others, (epoch + 1) * self._others) % count
+        return np.concatenate([poems, self._poems + order[taken]])
+
     def _plan_epoch(self, epoch: int) -> list[np.ndarray | None]:
         """Row numbers of each batch, ``None`` for fragments, in a shuffled order."""
         random = np.random.default_rng((self.seed, epoch))
-        shuffled = random.permutation(len(self.rows))
-        by_length = shuffled[np.argsort(self._lengths[shuffled], kind="stable")]
-        batches: list[np.ndarray | None] = [*self._cut(by_length)]
-        batches += [None] * self.fragment_batches
+        rows = self._rows_of(epoch)
+        # Other parts of the others have other lengths: cut them into as many batches.
+        size = self.batch_tokens
+        if self._others:
+            size = -(-int(self._lengths[rows].sum() + 1) // self._poem_batches)
+        batches: list[np.ndarray | None] = [*self._cut(random.permutation(rows), size)]
+        batches += [None] * (self.batches_per_epoch - len(batches))
         return [batches[i] for i in random.permutation(len(batches))]
 
-    def _cut(self, order: np.ndarray) -> list[np.ndarray]:
-        """Cut rows sorted by length into batches of about ``batch_tokens``."""
+    def _cut(self, rows: np.ndarray, size: int) -> list[np.ndarray]:
+        """Sort rows by length, keeping the order of equals, and cut them into batches of
+        about ``size`` tokens."""
+        order = rows[np.argsort(self._lengths[rows], kind="stable")]
         filled = np.cumsum(self._lengths[order])
-        edges = np.flatnonzero(np.diff(filled // self.batch_tokens)) + 1
+        edges = np.flatnonzero(np.diff(filled // size)) + 1
         return [part for part in np.split(order, edges) if len(part)]
 
     def _fragments(self, index: int) -> Batch:

@@ -49,7 +49,6 @@ def make_trainer(
     processes: Processes,
     folder: Path,
     *,
-    song: bool = False,
     grow_from: Path | None = None,
 ) -> Trainer:
     """A trainer over the built corpus, at its first step.
@@ -64,7 +63,7 @@ def make_trainer(
     GPTConfig(vocab_size=1, **shape)  # refuse before reading anything
     texts = [poem.text for poem in read_built("tang.train")]
     held_out = [poem.text for poem in read_built("tang.heldout")]
-    songs = [poem.text for poem in read_built("song.train")] if song else []
+    songs = [poem.text for poem in read_built("song.train")] if config.song_share else []
     tokenizer = CharTokenizer.train(texts, MINIMUM)
     corpus = encode_corpus(texts, held_out, songs, tokenizer)
     torch.manual_seed(config.seed)
@@ -111,6 +110,7 @@ def training_record(trainer: Trainer, name: str, held_out_loss: float) -> dict[s
             "corpus": f"{PACKAGE_NAME} {PACKAGE_VERSION}, rules {RULES_VERSION}",
             "train_poems": len(corpus.train),
             "train_tokens": sum(len(poem) - 1 for poem in corpus.train),
+            "song_poems": len(corpus.song),
             "held_out_poems": len(corpus.held_out),
             "held_out_tokens": sum(len(poem) - 1 for poem in corpus.held_out),
         },

@@ -63,6 +63,8 @@ class Corpus:
 
     train: Sequence[np.ndarray]
     held_out: Sequence[np.ndarray]
+    song: Sequence[np.ndarray] = ()
+    """Song poems, mixed in as the configuration's ``song_share`` says."""
 
 
 class Trainer:
@@ -100,9 +102,11 @@ class Trainer:
         )
         self._plan = BatchPlan(
             corpus.train,
+            corpus.song,
             block_size=model.config.block_size,
             batch_tokens=config.batch_tokens,
             fragment_share=config.fragment_share,
+            other_share=config.song_share,
             seed=config.seed,
             unk_id=tokenizer.unk_id,
         )
@@ -241,8 +245,9 @@ class Trainer:
 
     def _refuse_other_run(self, saved: Mapping[str, Any], step: int) -> None:
         own = json.loads(json.dumps(self._fixed()))
-        # Early states do not say which text it was, only how long.
-        theirs = {"corpus": own["corpus"], **saved, "train": dict(saved["train"])}
+        # Early states do not say which text it was, only how long, and know no Song poems.
+        theirs = {"corpus": own["corpus"], **saved}
+        theirs["train"] = {"song_share": 0.0, **saved["train"]}
         earliest_decay = min(
             run["steps"] * (1 - run["decay"]) for run in (own["train"], theirs["train"])
         )
@@ -297,7 +302,10 @@ def held_out_loss(
 def encode_corpus(
     train: Sequence[str], held_out: Sequence[str], song: Sequence[str], tokenizer: Tokenizer
 ) -> Corpus:
-    """Encode the texts; Song poems join the training set behind their own start token."""
+    """Encode the texts; Song poems stand behind a start token of their own."""
     song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
-    poems = encode_poems(train, tokenizer) + encode_poems(song, tokenizer, song_start)
-    return Corpus(poems, encode_poems(held_out, tokenizer))
+    return Corpus(
+        encode_poems(train, tokenizer),
+        encode_poems(held_out, tokenizer),
+        encode_poems(song, tokenizer, song_start),
+    )

@@ -126,9 +126,9 @@ def test_export_only_writes_the_saved_state(run: Callable[..., Answer], place: P
 
 
 def test_song_poems_are_added(run: Callable[..., Answer], place: Path) -> None:
-    assert run(*RUN, "--steps", "1", "--song").code == 0
+    assert run(*RUN, "--steps", "1", "--song-share", "0.5").code == 0
     checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
-    assert checkpoint.training["data"]["train_poems"] == 120
+    assert checkpoint.training["data"]["song_poems"] == 60
 
 
 def test_a_deeper_model_begins_where_a_trained_one_stands(

@@ -56,6 +56,38 @@ def test_each_poem_comes_exactly_once_an_epoch(lengths: list[int], seed: int) ->
         assert seen == Counter({100 + n: 1 for n in range(len(lengths))})
 
 
+@given(st.integers(0, 9), st.sampled_from([0.2, 0.5, 0.7]))
+def test_an_epoch_shows_all_poems_and_a_new_part_of_the_others(seed: int, share: float) -> None:
+    lengths = [6, 10, 14] * 20
+    poems, others = poems_of(lengths), poems_of(lengths * 8, seed=1)
+    for number, row in enumerate(others):
+        row[0], row[1] = 2, 1000 + number
+    plan = BatchPlan(
+        poems,
+        others,
+        block_size=16,
+        batch_tokens=60,
+        fragment_share=0.2,
+        other_share=share,
+        seed=seed,
+        unk_id=UNK,
+    )
+    seen_others = Counter[int]()
+    for epoch in (0, 1):
+        seen = Counter[int]()
+        for place in range(plan.batches_per_epoch):
+            batch = plan.batch(epoch * plan.batches_per_epoch + place)
+            for start, name in batch.inputs[:, :2].tolist():
+                if name >= 100:  # a fragment may begin anywhere; a poem row says who it is
+                    seen[name] += start in (START, 2)
+        assert set(seen) >= {100 + n for n in range(len(lengths))}
+        taken = {name for name, n in seen.items() if name >= 1000}
+        assert not taken & set(seen_others)
+        seen_others.update(taken)
+        expected = len(lengths) * share / (1 - share)
+        assert abs(len(taken) - expected) <= 0.1 * expected + 1
+
+
 def test_epochs_are_shuffled_differently() -> None:
     plan = plan_of(poems_of([20] * 40))
     size = plan.batches_per_epoch

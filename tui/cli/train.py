@@ -57,9 +57,7 @@ def _train(request: TrainRequest, group: Processes, interrupt: Interrupt) -> int
     out = console()
     with flags_named(**FLAG_OF):
         settings = {**saved_settings(request.folder), **request.given}
-        trainer = make_trainer(
-            settings, group, request.folder, song=request.song, grow_from=request.grow_from
-        )
+        trainer = make_trainer(settings, group, request.folder, grow_from=request.grow_from)
     resumed = trainer.resume()
     if request.export_only:
         if not resumed:

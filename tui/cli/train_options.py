@@ -18,8 +18,8 @@ FLAG_OF = {"n_layer": "layers", "n_head": "heads", "n_embd": "width", "block_siz
 
 NUMBERS = (
     "layers", "heads", "width", "block", "dropout", "steps", "seed", "batch_tokens", "accumulate",
-    "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share", "eval_every",
-    "save_every",
+    "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share", "song_share",
+    "eval_every", "save_every",
 )  # fmt: skip
 
 
@@ -57,7 +57,9 @@ class TrainFlags:
         Number, option("--eval-every", text="Steps between measurements. [250]")
     ] = None
     save_every: Annotated[Number, option("--save-every", text="Steps between saves. [250]")] = None
-    song: Annotated[bool, switch("--song", "Song poems too, tagged.")] = False
+    song_share: Annotated[
+        Number, option("--song-share", text="Song poems among the poems, tagged. [0]")
+    ] = None
     grow_from: Annotated[
         str | None,
         option("--grow-from", metavar="FILE", text="Begin as this checkpoint, made deeper."),
@@ -80,7 +82,6 @@ class TrainRequest:
     given: dict[str, Any]
     """Setting → value, for ``GPTConfig`` and ``TrainConfig``. Settings that were not given are
     not there: they come from the saved run of this name, or from the defaults."""
-    song: bool
     grow_from: Path | None
     out: Path
     export_only: bool
@@ -109,4 +110,4 @@ def read_train_flags(flags: TrainFlags) -> TrainRequest:
     own = RUNS / flags.name / f"{flags.name}.safetensors"
     out = own if flags.out is None else Path(flags.out)
     grow_from = None if flags.grow_from is None else Path(flags.grow_from)
-    return TrainRequest(flags.name, given, flags.song, grow_from, out, flags.export_only, threads)
+    return TrainRequest(flags.name, given, grow_from, out, flags.export_only, threads)
