@@ -32,7 +32,7 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("pace", "f3", "Pace", "Characters a second: 2, 5, 10, 25, 60, as fast as it goes, "
          "or one at each press of F4."),
         ("single", "f4", "One more", "Write one character and wait for the next press."),
-        ("again", "f5", "Again", "Write another poem from the same opening."),
+        ("again", "f5", "Write", "Write a poem from the opening, and at each press another one."),
         ("branches", "f6", "Branches", "List the poems and branches written so far."),
         ("sibling(-1)", "f7", "Branch before", "Show the branch before this one."),
         ("sibling(1)", "f8", "Branch after", "Show the branch after this one."),

@@ -40,7 +40,10 @@ def read_opening(text: str) -> tuple[str, str]:
     was changed, in words (empty where nothing was)."""
     from model.script import read_verse
 
-    text = "".join(char for char in clean(text)[0] if char not in SPACES)
-    conversion = read_verse(text)
-    told = conversion.describe()
-    return conversion.text, f"Read as {conversion.text}: {told}" if told else ""
+    kept = clean(text)[0]
+    verse = "".join(char for char in kept if char not in SPACES)
+    conversion = read_verse(verse)
+    told = [conversion.describe()] if conversion.describe() else []
+    if verse != kept.strip(SPACES):
+        told.append("without its spaces")
+    return conversion.text, f"Read as {conversion.text}: {'; '.join(told)}" if told else ""

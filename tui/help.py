@@ -14,7 +14,7 @@ considered for the character under the cursor. Every knob works while it writes.
 """
 FIRST_STEPS = (
     ("a poem", "type 床前明月光, press Enter (an empty opening works too)"),
-    ("an acrostic", "F9 to the form, type the heads, say 春眠不觉, and Enter in the opening"),
+    ("an acrostic", "F9 to the form, type the heads, say 春眠不觉, then F5"),
     ("another word", "in the poem ← and → choose a character, in the table ↑ ↓ choose a row; "
      "Enter takes that character instead, and a new branch grows from there"),
     ("the cache", "F2 turns it off, F5 writes again: the meter shows what it saves"),

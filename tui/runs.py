@@ -85,7 +85,7 @@ class Runs:
 
     def again(self) -> None:
         """Another poem from the same opening."""
-        if self._session.settings.seed_fixed:
+        if self._session.settings.seed_fixed and self._session.branch is not None:
             self._view.say("The seed is fixed, so the poem is the same; set it free for another")
         self.submit(self._session.settings.opening)
 

@@ -25,7 +25,7 @@ def filled():
     hot = Controls(SamplerConfig(temperature=1.5, top_k=20), stop=("。", "[/"), seed=2**64 - 1)
     session.change("all", controls=hot, form=FormSettings("fixed", "春眠", "五绝"), poems=3)
     session.look.pace = UNLIMITED
-    first = session.add(Branch(0, "[/bold]\u0007\"", FormSettings(), "tang-small"))
+    first = session.add(Branch(0, '[/bold]\u0007"', FormSettings(), "tang-small"))
     first.steps = [step(0), step(1, "\n", hot), step(2, "𨣧", hot, -math.inf)]
     first.finished = Finished("end_of_poem", "�", 3, 0.1, 0.2)
     fork = session.add(Branch(0, "春", FormSettings(), "tang-small", 1, 2, frozenset({2})))

@@ -8,11 +8,9 @@ the rows that changed. Follows the end until the reader scrolls up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
@@ -23,14 +21,13 @@ from textual.strip import Strip
 from model.steps import Step
 from tui.cells import cell_len, fit
 from tui.messages import StepPointed, StepRequested
-from tui.panes.verse import Glyph, Kind, Verse
+from tui.panes.ink import Ink, offset_style
+from tui.panes.verse import Kind, Verse
 from tui.session import Branch
 from tui.widgets.lines import set_title, wrap
 
 MORE = " ↓ more "
 EMPTY = "Type the first words of a poem below and press Enter."
-SHADES = (0.02, 0.1, 0.3, 0.6)
-"""Bounds of the probability shading: five grounds, the least expected the strongest."""
 
 
 class PoemPane(ScrollView, can_focus=True):
@@ -92,7 +89,7 @@ class PoemPane(ScrollView, can_focus=True):
         self._follows = True
         self._traditional = self._pinyin = self._shading = False
         self._words = ("", "")
-        self._styles: dict[str, Style] = {}  # asking Textual for one costs more than drawing
+        self._ink = Ink(self)
 
     # what the app calls
 
@@ -206,13 +203,13 @@ class PoemPane(ScrollView, can_focus=True):
         if self._branch is None:
             words = wrap(EMPTY.split(), width, " ")
             text = fit(words[y] if y < len(words) else "", width)
-            return Strip([Segment(text, self._named("hint"))])
+            return Strip([Segment(text, self._ink.named("hint"))])
         number, part = divmod(line, self._pitch)
         if number >= len(self._verse.rows):
-            return Strip.blank(width, self._named(""))
+            return Strip.blank(width, self._ink.named())
         over = part < self._pitch - 1
         segments = self._readings(number) if over else self._glyphs(number)
-        strip = Strip(segments).adjust_cell_length(width, self._named(""))
+        strip = Strip(segments).adjust_cell_length(width, self._ink.named())
         if y == self.size.height - 1 and self.more_below:
             mark = Segment(MORE, self.get_component_rich_style("more"))
             room = max(0, width - cell_len(MORE))
@@ -221,20 +218,10 @@ class PoemPane(ScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._styles.clear()
-
-    def _named(self, name: str) -> Style:
-        """A component's style on the pane's own; "" is the pane's own."""
-        style = self._styles.get(name)
-        if style is None:
-            style = self.rich_style
-            if name:
-                style += self.get_component_rich_style(name, partial=True)
-            self._styles[name] = style
-        return style
+        self._ink.clear()
 
     def _readings(self, number: int) -> list[Segment]:
-        style = self._named("reading")
+        style = self._ink.named("reading")
         return [Segment(fit(g.over, g.width), style) for g in self._verse.rows[number].glyphs]
 
     def _glyphs(self, number: int) -> list[Segment]:
@@ -243,27 +230,13 @@ class PoemPane(ScrollView, can_focus=True):
         marked = self.screen.get_component_rich_style("screen--selection") if span else None
         segments = []
         for place, glyph in enumerate(self._verse.rows[number].glyphs):
-            style = self._style(glyph)
+            marks = self._cursor is not None and glyph.index == self._cursor
+            style = self._ink.of(glyph, marked=marks, shaded=self._shading)
             if span and marked and span[0] <= place and (span[1] == -1 or place < span[1]):
                 style += marked
-            style += _offset(place, number)
+            style += offset_style(place, number)
             segments.append(Segment(fit(glyph.shown, glyph.width), style))
         return segments
-
-    def _style(self, glyph: Glyph) -> Style:
-        marked = self._cursor is not None and glyph.index == self._cursor
-        shaded = self._shading and glyph.index >= 0
-        kind = "" if glyph.kind == "written" else glyph.kind
-        if not marked and not shaded:
-            return self._named(kind)
-        style = self._named("")
-        if shaded:
-            shade = sum(glyph.probability >= bound for bound in SHADES)
-            style += self.get_component_rich_style(f"shade{shade}", partial=True)
-        for name in (kind, "cursor" if marked else ""):
-            if name:
-                style += self.get_component_rich_style(name, partial=True)
-        return style
 
     # selecting, pointing, moving
 
@@ -309,9 +282,3 @@ class PoemPane(ScrollView, can_focus=True):
             x = here.x if here else 0
             nearest = min(glyphs, key=lambda glyph: abs(glyph.x - x))
             self.post_message(StepPointed(nearest.index))
-
-
-@lru_cache(maxsize=4096)
-def _offset(place: int, row: int) -> Style:
-    """What tells Textual's selection which glyph of which row a cell belongs to."""
-    return Style.from_meta({"offset": (place, row)})

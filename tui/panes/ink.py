@@ -1,0 +1,54 @@
+"""The styles of the poem's characters, asked for once: Textual works a style out anew at
+each question, which costs more than drawing the character.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.style import Style
+from textual.widget import Widget
+
+from tui.panes.verse import Glyph
+
+SHADES = (0.02, 0.1, 0.3, 0.6)
+"""Bounds of the probability shading: five grounds, the least expected the strongest."""
+
+
+class Ink:
+    """Styles of one widget, by the names of its component classes."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._known: dict[tuple[str, ...], Style] = {}
+
+    def clear(self) -> None:
+        """The theme or the focus has changed."""
+        self._known.clear()
+
+    def named(self, *names: str) -> Style:
+        """The widget's own style with the components ``names`` laid over it in turn."""
+        style = self._known.get(names)
+        if style is None:
+            style = self._widget.rich_style
+            for name in names:
+                style += self._widget.get_component_rich_style(name, partial=True)
+            self._known[names] = style
+        return style
+
+    def of(self, glyph: Glyph, *, marked: bool, shaded: bool) -> Style:
+        """A character's style. ``marked``: under the cursor."""
+        names: list[str] = []
+        if shaded and glyph.index >= 0:
+            names.append(f"shade{sum(glyph.probability >= bound for bound in SHADES)}")
+        if glyph.kind != "written":
+            names.append(glyph.kind)
+        if marked:
+            names.append("cursor")
+        return self.named(*names)
+
+
+@lru_cache(maxsize=4096)
+def offset_style(place: int, row: int) -> Style:
+    """What tells Textual's selection which glyph of which row a cell belongs to."""
+    return Style.from_meta({"offset": (place, row)})
