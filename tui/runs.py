@@ -86,7 +86,7 @@ class Runs:
     def again(self) -> None:
         """Another poem from the same opening."""
         if self._session.settings.seed_fixed and self._session.branch is not None:
-            self._view.say("The seed is fixed, so the poem is the same; set it free for another")
+            self._view.say("The seed is fixed: the same opening and settings give the same poem")
         self.submit(self._session.settings.opening)
 
     def fork(self, index: int, token: int) -> None:

@@ -1,0 +1,30 @@
+"""The first frame waits for nothing heavy, and the state knows no interface."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def loaded(module: str) -> set[str]:
+    """Top-level packages that importing ``module`` brings in."""
+    code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["tui.app", "tui.instruments"])
+def test_the_window_opens_without_torch(module):
+    assert not loaded(module) & {"torch", "numpy", "opencc", "pypinyin"}
+
+
+@pytest.mark.parametrize("module", ["tui.session", "tui.store", "tui.poemfiles", "tui.orders"])
+def test_the_state_knows_no_interface(module):
+    assert not loaded(module) & {"textual", "torch"}
