@@ -74,7 +74,7 @@ def _print(
 ) -> None:
     from rich.table import Table
 
-    from tui.cli.output import console
+    from tui.cli.output import print_table
 
     table = Table(box=None, pad_edge=False)
     table.add_column("after")
@@ -88,10 +88,9 @@ def _print(
             f"{row.observed:.1%}",
             f"{100 * (row.predicted - row.observed):+.1f} points",
         )
-    out = console()
-    out.print(f"{handle.title}, unseen poems, each read from its start (all: within 2 points)")
-    out.print(table)
-    out.print(
+    print(f"{handle.title}, unseen poems, each read from its start (all: within 2 points)")
+    print_table(table)
+    print(
         f"{WORD} as a fragment: P(。) {predicted:.1%}, in the corpus {observed:.1%} "
         f"({100 * (predicted - observed):+.1f} points, within 3)"
     )

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
-from tui.cli import calibration
+from tui.cli import baseline, calibration
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -210,6 +210,7 @@ def screenshot(
 
 
 # These declare their flags in modules of their own.
+baseline.register(app)
 calibration.register(app)
 if importlib.util.find_spec("tui.cli.bench") is not None:
     importlib.import_module("tui.cli.bench").register(app)
