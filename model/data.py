@@ -64,6 +64,28 @@ def encode_poems(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Encoded poems."""
+
+    train: Sequence[np.ndarray]
+    held_out: Sequence[np.ndarray]
+    song: Sequence[np.ndarray] = ()
+    """Song poems, mixed in as the configuration's ``song_share`` says."""
+
+
+def encode_corpus(
+    train: Sequence[str], held_out: Sequence[str], song: Sequence[str], tokenizer: Tokenizer
+) -> Corpus:
+    """Encode the texts; Song poems stand behind a start token of their own."""
+    song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
+    return Corpus(
+        encode_poems(train, tokenizer),
+        encode_poems(held_out, tokenizer),
+        encode_poems(song, tokenizer, song_start),
+    )
+
+
 class BatchPlan:
     """Every batch of a training run.
 

@@ -19,12 +19,13 @@ from corpora.places import PACKAGE_NAME, PACKAGE_VERSION, RULES_VERSION
 from corpora.poems import read_built
 from model.checkpoint import load_checkpoint, read_safetensors, save_checkpoint
 from model.config import GPTConfig, TrainConfig
+from model.data import encode_corpus
 from model.distributed import Processes
 from model.errors import CheckpointError, InputError
 from model.gpt import GPT
 from model.grow import deepen
 from model.tokenizers import CharTokenizer
-from model.train import STATE_FORMAT, STATE_VERSION, Trainer, encode_corpus
+from model.train import STATE_FORMAT, STATE_VERSION, Trainer
 
 MINIMUM = 2
 """A character that Tang training verse holds less often than this is unknown."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from model.checkpoint import read_safetensors, write_safetensors
 from model.config import TrainConfig
-from model.data import IGNORE, Batch, BatchPlan, encode_poems, evaluation_batches
+from model.data import IGNORE, Batch, BatchPlan, Corpus, evaluation_batches
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
@@ -55,16 +55,6 @@ class TrainRecord:
     """Targets shown since the beginning of the run."""
     tokens_per_s: float
     seconds_left: float
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """Encoded poems."""
-
-    train: Sequence[np.ndarray]
-    held_out: Sequence[np.ndarray]
-    song: Sequence[np.ndarray] = ()
-    """Song poems, mixed in as the configuration's ``song_share`` says."""
 
 
 class Trainer:
@@ -297,15 +287,3 @@ def held_out_loss(
         nats += float(summed_loss(model, batch, device))
         counted += batch.counted
     return nats / counted
-
-
-def encode_corpus(
-    train: Sequence[str], held_out: Sequence[str], song: Sequence[str], tokenizer: Tokenizer
-) -> Corpus:
-    """Encode the texts; Song poems stand behind a start token of their own."""
-    song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
-    return Corpus(
-        encode_poems(train, tokenizer),
-        encode_poems(held_out, tokenizer),
-        encode_poems(song, tokenizer, song_start),
-    )

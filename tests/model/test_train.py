@@ -12,6 +12,7 @@ import torch
 
 from model.checkpoint import read_safetensors, write_safetensors
 from model.config import GPTConfig, TrainConfig
+from model.data import encode_corpus
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
@@ -21,7 +22,6 @@ from model.train import (
     STATE_VERSION,
     Corpus,
     Trainer,
-    encode_corpus,
     held_out_loss,
 )
 from tests.helpers import CHARACTERS, HAN, slow_logits, tiny_gpt

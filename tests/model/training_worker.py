@@ -12,9 +12,10 @@ from pathlib import Path
 import torch
 
 from model.config import GPTConfig, TrainConfig
+from model.data import encode_corpus
 from model.distributed import Processes, processes
 from model.gpt import GPT
-from model.train import Trainer, encode_corpus
+from model.train import Trainer
 from tests.helpers import CHARACTERS, HAN
 
 POEMS = [HAN[i : i + 3 + i % 7] for i in range(20)]
