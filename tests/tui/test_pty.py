@@ -156,3 +156,20 @@ def test_quitting_while_the_model_loads(terminal):
     terminal.type("\x11")
     assert terminal.wait_for_the_end() == 0
     assert terminal.restored()
+
+
+def test_a_killed_window_loses_little(terminal, tmp_path):
+    terminal.wait_for("Opening")
+    terminal.type("春\r")
+    ends = time.monotonic() + PATIENCE_S
+    while not any(branch["steps"] for branch in kept(tmp_path)):
+        assert time.monotonic() < ends
+        terminal.read(0.1)
+    terminal.process.kill()
+    terminal.process.wait()
+    session, store = Session(), Store(tmp_path)
+    assert store.load(session) == ""
+    store.close()
+    assert session.branch.prompt == "春"
+    assert session.branch.finished.reason == "cancelled"
+    assert session.branch.text.startswith("春")
