@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from model.config import Controls
 from model.steps import Step
 from tui.session import UNLIMITED, Session
@@ -65,15 +67,13 @@ async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
         session.settings, controls=Controls(max_tokens=tokens, seed=1), seed_fixed=True
     )
     app = Yinchuang(session, load=lambda name: handle)
-    alone, under, keys = [], [], []
+    alone, under = [], []
     async with app.run_test(size=(120, 36)) as pilot:
         await _until(pilot, lambda: app.runs.handle is not None)
         for _ in range(rounds):
             alone.append(await asyncio.to_thread(_alone, handle, session.settings.controls))
-            seconds, pressed = await _in_window(app, pilot)
-            under.append(seconds)
-            keys += pressed
-    keys.sort()
+            under.append(await _in_window(app))
+        keys = sorted(await _keys_answered(app))
     early, late = _setting_costs(app)
     return WindowCost(
         tokens, median(alone), median(under), keys[int(0.95 * (len(keys) - 1))], early, late
@@ -90,35 +90,41 @@ def _alone(handle: ModelHandle, controls: Controls) -> float:
     return time.perf_counter() - began
 
 
-async def _in_window(app: Yinchuang, pilot: Pilot[int]) -> tuple[float, list[float]]:
-    """Seconds of a run in the window, and of each key pressed during it."""
-    pressed: list[float] = []
+async def _in_window(app: Yinchuang) -> float:
+    """Seconds of a run in the window that is only watched."""
     began = time.perf_counter()
     app.runs.submit("")
     while app.runs.writing is not None:
-        pressed.append(await _answer_time(app, "alt+left" if len(pressed) % 2 else "alt+right"))
-        await asyncio.sleep(0.1)  # a quick reader's rate, not a wait for something
+        await asyncio.sleep(0.01)
         if time.perf_counter() - began > PATIENCE_S:
             raise TimeoutError("the run did not end")
-    app.conductor.look(app.session.index + 1)
-    return time.perf_counter() - began, pressed
-
-
-async def _answer_time(app: Yinchuang, key: str) -> float:
-    """Seconds from a key press until the app does what it asks."""
-    answered = asyncio.Event()
-    look = app.conductor.look
-
-    def answer(index: int) -> None:
-        answered.set()
-        look(index)
-
-    app.conductor.look = answer  # type: ignore[method-assign]
-    began = time.perf_counter()
-    app.simulate_key(key)
-    await answered.wait()
-    app.conductor.look = look  # type: ignore[method-assign]
     return time.perf_counter() - began
+
+
+async def _keys_answered(app: Yinchuang) -> list[float]:
+    """Seconds from each key to the end of the refresh that shows its answer, while a run
+    streams: looks back and forth, each of which draws another table.
+
+    Keys are posted as a terminal's driver does; the pilot's own ``press`` would wait
+    for a thread to rest that does not.
+    """
+    pressed: list[float] = []
+    app.runs.submit("")
+    while app.runs.writing is not None:
+        if len(app.runs.writing.steps) < 2:
+            await asyncio.sleep(0.01)
+            continue
+        before, shown = app.session.index, asyncio.Event()
+        at = time.perf_counter()
+        key = "alt+left" if len(pressed) % 2 == 0 else "alt+right"
+        app.post_message(events.Key(key, None))
+        while app.session.index == before and app.runs.writing is not None:
+            await asyncio.sleep(0.001)
+        app.call_after_refresh(shown.set)
+        await shown.wait()
+        pressed.append(time.perf_counter() - at)
+        await asyncio.sleep(0.1)  # a quick reader's rate, not a wait for something
+    return pressed or [0.0]
 
 
 def _setting_costs(app: Yinchuang) -> tuple[float, float]:

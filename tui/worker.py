@@ -100,7 +100,8 @@ class Writer:
             self._changed.notify_all()
 
     def shown(self, cost_s: float) -> None:
-        """The last batch is on the screen; showing it took ``cost_s``."""
+        """The last batch is on the screen. ``cost_s``: what the app's thread has computed
+        between the last two batches, in seconds."""
         with self._changed:
             self._awaited = False
             self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, cost_s / SHARE))
