@@ -6,12 +6,24 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; exits with its code."""
-    try:
-        from tui.cli.main import app
-    except KeyboardInterrupt:  # Ctrl-C before anything could answer it
-        sys.exit(130)
+    """Open the window where no command is given on a terminal; else run the command."""
+    if len(sys.argv) == 1 and sys.stdin.isatty() and sys.stdout.isatty():
+        sys.exit(_window())
+    from tui.cli.main import app
+
     app()
+
+
+def _window() -> int:
+    # The first frame does not wait for the commands' imports.
+    from tui.app import run
+
+    try:
+        return run()
+    except Exception as error:
+        from tui.cli.guard import guarded, raising
+
+        return guarded(raising(error))
 
 
 if __name__ == "__main__":

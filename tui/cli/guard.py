@@ -55,6 +55,15 @@ def guarded(work: Callable[[], object]) -> int:
         return _say(f"a fault of the program ({told}); {TRACEBACK_VARIABLE}=1 shows where", FAILED)
 
 
+def raising(error: Exception) -> Callable[[], object]:
+    """Work for ``guarded`` that has failed already, with ``error``."""
+
+    def work() -> object:
+        raise error
+
+    return work
+
+
 def refuse_undecodable(arguments: Sequence[str]) -> None:
     """Raises ``UserError`` for an argument that is not text: bytes that are no UTF-8 (which
     Python hands over as lone surrogates) and NUL."""

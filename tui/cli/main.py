@@ -3,7 +3,6 @@ when they are called: ``--help`` waits for nothing."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
-from tui.cli import baseline, calibration
+from tui.cli import baseline, bench, calibration
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -73,16 +72,10 @@ app.add_typer(corpus_app, name="corpus")
 
 @app.callback(invoke_without_command=True)
 def window(context: typer.Context) -> int:
-    """Open the window, where no command is given."""
+    """Without a command ``run.py`` opens the window before it comes here, where it can."""
     if context.invoked_subcommand is not None:
         return 0
-    if importlib.util.find_spec("tui.app") is None:
-        print("The interface is not there yet; `run.py --help` lists what is.")
-        return 0
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UserError("the window needs a terminal; `run.py --help` lists what works without one")
-    run = importlib.import_module("tui.app").run
-    return int(run() or 0)
+    raise UserError("the window needs a terminal; `run.py --help` lists what works without one")
 
 
 @app.command()
@@ -211,6 +204,5 @@ def screenshot(
 
 # These declare their flags in modules of their own.
 baseline.register(app)
+bench.register(app)
 calibration.register(app)
-if importlib.util.find_spec("tui.cli.bench") is not None:
-    importlib.import_module("tui.cli.bench").register(app)
