@@ -22,7 +22,8 @@ class OpeningPane(Input):
 
     DEFAULT_CSS = """
     OpeningPane {
-        border: round $border-blurred;
+        border: round $foreground 30%;
+        border-title-color: $foreground;
         border-subtitle-color: $text-muted;
         height: 3;
         padding: 0 1;
@@ -36,11 +37,11 @@ class OpeningPane(Input):
         set_title(self, "Opening", "Enter writes")
 
     def show(self, text: str) -> None:
-        """Put ``text`` there without telling that it was edited."""
+        """Put ``text`` there without telling that it was edited; typing replaces it."""
         if text != self.value:
             with self.prevent(Input.Changed):
                 self.value = text
-                self.cursor_position = len(text)
+                self.select_all()
 
     def note(self, text: str) -> None:
         """The words in the border: how the opening is read, or what Enter does."""
@@ -74,4 +75,6 @@ class OpeningPane(Input):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        # What was written from stays to be read or edited; typing begins another opening.
+        self.select_all()
         self.post_message(OpeningSubmitted(event.value))

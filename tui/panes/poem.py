@@ -50,7 +50,8 @@ class PoemPane(ScrollView, can_focus=True):
     }
     DEFAULT_CSS = """
     PoemPane {
-        border: round $border-blurred;
+        border: round $foreground 30%;
+        border-title-color: $foreground;
         padding: 0 2;
         overflow-x: hidden;
         overflow-y: auto;
