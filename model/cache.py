@@ -23,6 +23,23 @@ class Snapshot(NamedTuple):
     keys_values: Tensor
 
 
+class Workspace:
+    """Where a pass over one new token writes what it needs on the way, so that it asks for
+    no memory: at this size, asking costs as much as computing. Worth nothing between passes.
+    """
+
+    def __init__(self, config: GPTConfig, batch: int, dtype: torch.dtype) -> None:
+        width, head_size = config.n_embd, config.n_embd // config.n_head
+        self.qkv = torch.empty(batch, 3 * width, dtype=dtype)
+        query, *_ = parts = self.qkv.view(batch, 3, config.n_head, head_size).transpose(0, 1)
+        self.query = query.unsqueeze(2)
+        """Of ``qkv``, as ``[B, H, 1, hd]``."""
+        self.keys_values = parts[1:]
+        """Of ``qkv``, as ``[2, B, H, hd]``."""
+        self.hidden = torch.empty(batch, 4 * width, dtype=dtype)
+        self.gate = torch.empty(batch, 4 * width, dtype=dtype)
+
+
 class KVCache:
     """Preallocated keys and values: ``[n_layer, 2, batch, n_head, block_size, head_size]``."""
 
@@ -34,6 +51,7 @@ class KVCache:
         self._store = torch.zeros(
             config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
         )
+        self.workspace = Workspace(config, batch, dtype)
         self.position = 0
         """Tokens held: the position that the next token takes."""
 
@@ -98,6 +116,7 @@ class KVCache:
     def keep_rows(self, rows: list[int]) -> None:
         """Keep these sequences of the batch, in this order; the others have ended."""
         self._store = self._store[:, :, rows].contiguous()
+        self.workspace = Workspace(self.config, len(rows), self._store.dtype)
 
     def snapshot(self) -> Snapshot:
         """A copy of what is held, to come back to with ``restore``."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, addcmul, addmm, erf, layer_norm, mm
 
 from model.cache import KVCache
 
@@ -26,19 +25,12 @@ _HALF = math.sqrt(0.5)
 class _Layer(NamedTuple):
     """A block's weights, matrices as ``[in, out]``."""
 
-    gain1: Tensor
-    shift1: Tensor
-    qkv: Tensor
-    qkv_bias: Tensor
-    attended: Tensor
-    attended_bias: Tensor
-    gain2: Tensor
-    shift2: Tensor
-    fc: Tensor
-    fc_bias: Tensor
-    """Times √½, as ``fc`` is when it is applied."""
-    proj: Tensor
-    proj_bias: Tensor
+    attention: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+    """Gain and shift of the norm, then projection and bias to queries, keys and values,
+    then those of what was attended to."""
+    perceptron: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+    """Gain and shift of the norm, then matrix and bias (times √½, as the matrix is when it
+    is applied) to the hidden units, then those back."""
 
 
 class OneToken:
@@ -57,27 +49,26 @@ class OneToken:
 
     def __call__(self, ids: Tensor, cache: KVCache) -> Tensor:
         """Logits ``[B, 1, V]`` of what follows ``ids`` ``[B, 1]``, which the cache then holds."""
-        B, width = ids.shape[0], self._width
+        B = ids.shape[0]
         token = int(ids) if B == 1 else ids[:, 0]  # a row by number is a view, no lookup
         x = (self._embedding[token] + self._positions[cache.position]).view(B, -1)  # [B, C]
-        written, keys, values = cache.next_token()
-        for w, place, k, v in zip(self._layers, written, keys, values, strict=True):
-            normal = torch.layer_norm(x, width, w.gain1, w.shift1)
-            # [3, B, H, hd]: query, key, value
-            qkv = torch.addmm(w.qkv_bias, normal, w.qkv).view(B, 3, self._n_head, -1)
-            qkv = qkv.transpose(0, 1)
-            place.copy_(qkv[1:])
-            y = F.scaled_dot_product_attention(qkv[0].unsqueeze(2), k, v).view(B, -1)
-            x = torch.addmm(x, y, w.attended).add_(w.attended_bias)
-            normal = torch.layer_norm(x, width, w.gain2, w.shift2)
+        room, width = cache.workspace, self._width
+        for weights, place, keys, values in zip(self._layers, *cache.next_token(), strict=True):
+            (gain1, shift1, qkv, qkv_bias, attended, attended_bias) = weights.attention
+            (gain2, shift2, fc, fc_bias, proj, proj_bias) = weights.perceptron
+            addmm(qkv_bias, layer_norm(x, width, gain1, shift1), qkv, out=room.qkv)
+            place.copy_(room.keys_values)
+            y = F.scaled_dot_product_attention(room.query, keys, values)  # [B, H, 1, hd]
+            x.addmm_(y.view(B, -1), attended).add_(attended_bias)
+            normal = layer_norm(x, width, gain2, shift2)
             # GELU(a) = a · (1 + erf(a·√½)) / 2. The products bring the factors along: with
             # h = a·√½ it is √½ · (h + h·erf(h)), at a third of the price of F.gelu.
-            h = torch.addmm(w.fc_bias, normal, w.fc, alpha=_HALF)
-            h = torch.addcmul(h, h, torch.erf(h))
-            x = torch.addmm(x, h, w.proj, alpha=_HALF).add_(w.proj_bias)
+            h = addmm(fc_bias, normal, fc, alpha=_HALF, out=room.hidden)
+            gelu = addcmul(h, h, erf(h, out=room.gate), out=room.gate)
+            x.addmm_(gelu, proj, alpha=_HALF).add_(proj_bias)
         cache.advance(1)
-        x = torch.layer_norm(x, width, self._gain, self._shift)
-        return torch.mm(x, self._head).view(B, 1, -1)
+        x = layer_norm(x, width, self._gain, self._shift)
+        return mm(x, self._head).view(B, 1, -1)
 
 
 def _layer(block: Block) -> _Layer:
@@ -85,16 +76,20 @@ def _layer(block: Block) -> _Layer:
         return block.get_parameter(name).detach()
 
     return _Layer(
-        weight("ln1.weight"),
-        weight("ln1.bias"),
-        weight("attn.qkv.weight").t(),
-        weight("attn.qkv.bias"),
-        weight("attn.proj.weight").t(),
-        weight("attn.proj.bias"),
-        weight("ln2.weight"),
-        weight("ln2.bias"),
-        weight("fc.weight").t(),
-        weight("fc.bias") * _HALF,
-        weight("proj.weight").t(),
-        weight("proj.bias"),
+        (
+            weight("ln1.weight"),
+            weight("ln1.bias"),
+            weight("attn.qkv.weight").t(),
+            weight("attn.qkv.bias"),
+            weight("attn.proj.weight").t(),
+            weight("attn.proj.bias"),
+        ),
+        (
+            weight("ln2.weight"),
+            weight("ln2.bias"),
+            weight("fc.weight").t(),
+            weight("fc.bias") * _HALF,
+            weight("proj.weight").t(),
+            weight("proj.bias"),
+        ),
     )
