@@ -50,6 +50,4 @@ def test_watching_some_steps_changes_no_token():
         Watched(model, tokenizer, Prompt("春"), controls, wanted=lambda: next(asked) % 3 == 0)
     )
     assert [s.token for s in watched] == [s.token for s in plain]
-    assert [s.inspection is not None for s in watched] == [
-        i % 3 == 0 for i in range(len(watched))
-    ]
+    assert [s.inspection is not None for s in watched] == [i % 3 == 0 for i in range(len(watched))]
