@@ -185,6 +185,8 @@ class TrainConfig:
     """Largest norm of the gradient."""
     fragment_share: float = 0.2
     """Part of the batches that shows windows from anywhere; [0, 1)."""
+    fragment_longest: int = 256
+    """Longest of these windows, in characters; at least 2."""
     song_share: float = 0.0
     """Part of the poem rows' tokens that are Song poems, each behind its own start token and
     none twice while they last; [0, 0.9]. Tang verse alone is soon learnt by heart."""
@@ -198,6 +200,7 @@ class TrainConfig:
             _whole(name, getattr(self, name), low=1)
         for name in ("seed", "warmup"):
             _whole(name, getattr(self, name), low=0)
+        _whole("fragment_longest", self.fragment_longest, low=2)
         _real("decay", self.decay, low=0.0, high=1.0)
         _real("fragment_share", self.fragment_share, low=0.0, high=0.95)
         _real("song_share", self.song_share, low=0.0, high=0.9)

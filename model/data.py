@@ -25,7 +25,7 @@ from model.tokenizers import Tokenizer
 IGNORE = -100
 """Target of a position that is not counted: padding, and characters unknown to the vocabulary."""
 
-FRAGMENT_LENGTHS = (4, 4, 8, 16, 32, 64, 128, 256)
+FRAGMENT_LENGTHS = (2, 4, 4, 8, 16, 32, 64, 128, 256)
 """Windows of several lengths, each as likely as it stands here. A short one shows more
 beginnings for the same cost: with none under 8, a model that had seen six million characters
 gave 。 after two characters from anywhere five points too much."""
@@ -101,14 +101,17 @@ class BatchPlan:
         block_size: int,
         batch_tokens: int,
         fragment_share: float,
+        fragment_longest: int = FRAGMENT_LENGTHS[-1],
         other_share: float = 0.0,
         seed: int,
         unk_id: int,
     ) -> None:
         """``batch_tokens``: targets a batch, about; ``fragment_share``: the part of all
-        batches that are fragment rows of ``poems``, [0, 1); ``other_share``: the part of
+        batches that are fragment rows of ``poems``, [0, 1), of ``fragment_longest``
+        characters at most; ``other_share``: the part of
         ``others`` in the tokens of poem rows, [0, 1)."""
         self.block_size = block_size
+        self.fragment_longest = min(block_size, fragment_longest)
         self.batch_tokens = batch_tokens
         self.seed = seed
         self.unk_id = unk_id
@@ -170,7 +173,7 @@ class BatchPlan:
     def _fragments(self, index: int) -> Batch:
         """Windows of one length from anywhere in the verse."""
         random = np.random.default_rng((self.seed, index, 1))
-        lengths = [n for n in FRAGMENT_LENGTHS if n <= self.block_size]
+        lengths = [n for n in FRAGMENT_LENGTHS if n <= self.fragment_longest]
         length = int(random.choice(lengths))
         count = max(1, self.batch_tokens // length)
         starts = random.integers(0, max(1, len(self.stream) - length - 1), size=count)

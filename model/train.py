@@ -96,6 +96,7 @@ class Trainer:
             block_size=model.config.block_size,
             batch_tokens=config.batch_tokens,
             fragment_share=config.fragment_share,
+            fragment_longest=config.fragment_longest,
             other_share=config.song_share,
             seed=config.seed,
             unk_id=tokenizer.unk_id,
@@ -237,7 +238,7 @@ class Trainer:
         own = json.loads(json.dumps(self._fixed()))
         # Early states do not say which text it was, only how long, and know no Song poems.
         theirs = {"corpus": own["corpus"], **saved}
-        theirs["train"] = {"song_share": 0.0, **saved["train"]}
+        theirs["train"] = {"song_share": 0.0, "fragment_longest": 256, **saved["train"]}
         earliest_decay = min(
             run["steps"] * (1 - run["decay"]) for run in (own["train"], theirs["train"])
         )

@@ -18,7 +18,8 @@ FLAG_OF = {"n_layer": "layers", "n_head": "heads", "n_embd": "width", "block_siz
 
 NUMBERS = (
     "layers", "heads", "width", "block", "dropout", "steps", "seed", "batch_tokens", "accumulate",
-    "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share", "song_share",
+    "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share",
+    "fragment_longest", "song_share",
     "eval_every", "save_every",
 )  # fmt: skip
 
@@ -57,6 +58,9 @@ class TrainFlags:
         Number, option("--eval-every", text="Steps between measurements. [250]")
     ] = None
     save_every: Annotated[Number, option("--save-every", text="Steps between saves. [250]")] = None
+    fragment_longest: Annotated[
+        Number, option("--fragment-longest", text="Characters of these at most. [256]")
+    ] = None
     song_share: Annotated[
         Number, option("--song-share", text="Song poems among the poems, tagged. [0]")
     ] = None
