@@ -22,7 +22,7 @@ from model.generate import Generator, Prompt, make_step
 from model.reader import Forward, LanguageModel
 from model.run import Run
 from model.sampling import Draw, History, NoLegalToken, choose, inspect
-from model.steps import Finished, FinishReason, Phase, Step
+from model.steps import Finished, FinishReason, Inspection, Phase, Step
 from model.tokenizers import Tokenizer
 
 
@@ -129,8 +129,7 @@ class BatchGenerator:
             if self._cancelled():
                 yield from (row.finished("cancelled") for row in self._rows)
                 return
-            forwards = self._forward(fed, cache, phase)
-            yield from self._draw(forwards, cache.nbytes)
+            yield from self._next(fed, cache, phase)
             kept = [i for i, row in enumerate(self._rows) if not row.ending]
             yield from (row.finished(reason) for row in self._rows if (reason := row.ending))
             if len(kept) < len(self._rows):
@@ -143,55 +142,64 @@ class BatchGenerator:
             phase = "decode"
 
     @torch.inference_mode()
-    def _forward(self, fed: Tensor, cache: KVCache, phase: Phase) -> list[Forward]:
-        """One pass; the seconds are shared out evenly over the rows."""
-        began = time.perf_counter()
-        logits = self._model(fed, cache, last=True)[:, -1]
-        seconds = (time.perf_counter() - began) / len(self._rows)
-        context = cache.position
-        return [Forward(row, phase, context, 0, seconds) for row in logits]
-
-    @torch.inference_mode()
-    def _draw(self, forwards: list[Forward], cache_bytes: int) -> Iterator[RowEvent]:
-        """Draw for every row together, then move each past its token."""
+    def _next(self, fed: Tensor, cache: KVCache, phase: Phase) -> list[RowEvent]:
+        """One pass and one draw for every row. Its seconds are shared out evenly."""
         rows = self._rows
+        began = time.perf_counter()
+        logits = self._model(fed, cache, last=True)[:, -1]  # [B, V]
+        forward_s = (time.perf_counter() - began) / len(rows)
         began = time.perf_counter()
         u = [row.run.uniform(row.controls.seed) for row in rows]
         masks = [row.run.allowed() for row in rows]
         histories = [row.run.history(row.controls) for row in rows]
-        draws = self._drawn([forward.logits for forward in forwards], u, masks, histories)
+        draws = self._drawn(logits, u, masks, histories)
         sampling_s = (time.perf_counter() - began) / len(rows)
-        for i, (row, forward, draw) in enumerate(zip(rows, forwards, draws, strict=True)):
+        logprobs = _logprobs(logits, draws)
+        events = []
+        for i, (row, scores, draw) in enumerate(zip(rows, logits.unbind(0), draws, strict=True)):
+            forward = Forward(scores, phase, cache.position, 0, forward_s)
             row.book(forward, sampling_s)
             if isinstance(draw, NoLegalToken):
                 row.dead_end = str(draw)
                 continue
-            inspection = None
-            if self._inspected:
-                inspection = inspect(
-                    forward.logits,
-                    row.controls.sampler,
-                    u[i],
-                    draw.token,
-                    name=self._tokenizer.name,
-                    allowed=masks[i],
-                    history=histories[i],
-                )
             step = make_step(
                 row.run,
                 row.controls,
                 forward,
                 draw,
+                logprob=logprobs[i],
                 u=u[i],
                 sampling_s=sampling_s,
-                cache_bytes=cache_bytes // len(rows),
-                inspection=inspection,
+                cache_bytes=cache.nbytes // len(rows),
+                inspection=self._inspection(row, scores, u[i], draw, masks[i], histories[i]),
             )
-            yield RowEvent(row.number, step)
+            events.append(RowEvent(row.number, step))
+        return events
+
+    def _inspection(
+        self,
+        row: _Row,
+        logits: Tensor,
+        u: float,
+        draw: Draw,
+        allowed: Tensor,
+        history: History | None,
+    ) -> Inspection | None:
+        if not self._inspected:
+            return None
+        return inspect(
+            logits,
+            row.controls.sampler,
+            u,
+            draw.token,
+            name=self._tokenizer.name,
+            allowed=allowed,
+            history=history,
+        )
 
     def _drawn(
         self,
-        logits: list[Tensor],
+        logits: Tensor,
         u: list[float],
         masks: list[Tensor],
         histories: list[History | None],
@@ -201,17 +209,13 @@ class BatchGenerator:
         same = all(mask is masks[0] for mask in masks)
         allowed = masks[0] if same else torch.stack(masks)
         try:
-            return [
-                *choose(
-                    torch.stack(logits), sampler, u, allowed=allowed, history=_stacked(histories)
-                )
-            ]
+            return [*choose(logits, sampler, u, allowed=allowed, history=_stacked(histories))]
         except NoLegalToken as error:
             if len(logits) == 1:
                 return [error]
         # One row's dead end is not another's: draw for each by itself.
         return [
-            self._drawn([logits[i]], [u[i]], [masks[i]], [histories[i]])[0]
+            self._drawn(logits[i : i + 1], [u[i]], [masks[i]], [histories[i]])[0]
             for i in range(len(logits))
         ]
 
@@ -233,6 +237,14 @@ class BatchGenerator:
             for event in generator:
                 yield RowEvent(row.number, event)
         self._rows = []
+
+
+def _logprobs(logits: Tensor, draws: Sequence[Draw | NoLegalToken]) -> list[float]:
+    """Natural logarithm of each row's raw probability of its token; that of
+    token 0 where it has none."""
+    tokens = [draw.token if isinstance(draw, Draw) else 0 for draw in draws]
+    scores: list[float] = logits.log_softmax(-1)[range(len(tokens)), tokens].tolist()
+    return scores
 
 
 def _stacked(histories: Sequence[History | None]) -> History | None:
