@@ -23,7 +23,7 @@ from model.gpt import GPT
 from model.tokenizers import Tokenizer
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_MODEL = "tang-base"
+DEFAULT_MODEL = "tang-small"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class ModelHandle:
 def specs() -> list[ModelSpec]:
     """Every model that ships with the program, the default first."""
     return [
-        ModelSpec("tang-base", WEIGHTS / "tang-base.safetensors", "the better poet; the default"),
-        ModelSpec("tang-small", WEIGHTS / "tang-small.safetensors", "the lesson's shape; fastest"),
+        ModelSpec("tang-small", WEIGHTS / "tang-small.safetensors", "the lesson's shape; default"),
+        ModelSpec("tang-base", WEIGHTS / "tang-base.safetensors", "deeper, longer block; slower"),
     ]
 
 

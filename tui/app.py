@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("yinchuang")
 
-DEFAULT_MODEL = "tang-base"
+DEFAULT_MODEL = "tang-small"
 
 
 class Yinchuang(Commands):

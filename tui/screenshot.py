@@ -43,7 +43,7 @@ class Scene:
     back: int = 6
     """Characters before the last at which the cursor stands."""
     size: tuple[int, int] = (120, 40)
-    model: str = "tang-base"
+    model: str = "tang-small"
 
 
 def take(path: Path, scene: Scene) -> None:
