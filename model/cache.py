@@ -52,23 +52,17 @@ class KVCache:
             config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
         )
         self.workspace = Workspace(config, batch, dtype)
+        self.bytes_per_token = 2 * config.n_layer * config.n_embd * dtype.itemsize
+        """2 · layers · width · bytes per value, for each sequence."""
+        self.batch = batch
+        """Sequences held side by side."""
         self.position = 0
         """Tokens held: the position that the next token takes."""
-
-    @property
-    def batch(self) -> int:
-        """Sequences held side by side."""
-        return self._store.shape[2]
 
     @property
     def capacity(self) -> int:
         """Tokens that fit."""
         return self._store.shape[4]
-
-    @property
-    def bytes_per_token(self) -> int:
-        """2 · layers · width · bytes per value, for each sequence."""
-        return 2 * self.config.n_layer * self.config.n_embd * self._store.element_size()
 
     @property
     def nbytes(self) -> int:
@@ -116,7 +110,8 @@ class KVCache:
     def keep_rows(self, rows: list[int]) -> None:
         """Keep these sequences of the batch, in this order; the others have ended."""
         self._store = self._store[:, :, rows].contiguous()
-        self.workspace = Workspace(self.config, len(rows), self._store.dtype)
+        self.batch = len(rows)
+        self.workspace = Workspace(self.config, self.batch, self._store.dtype)
 
     def snapshot(self) -> Snapshot:
         """A copy of what is held, to come back to with ``restore``."""

@@ -38,12 +38,13 @@ class OneToken:
     must not be trained on or moved to another device meanwhile."""
 
     def __init__(self, model: GPT) -> None:
-        self._embedding = model.tokens.weight.detach()
+        embedding = model.tokens.weight.detach()
+        self._embedding = embedding.contiguous()  # a token's values side by side
         self._positions = model.positions.weight.detach()
         self._layers = [_layer(block) for block in model.blocks]  # type: ignore[arg-type]
         self._gain = model.ln.weight.detach()
         self._shift = model.ln.bias.detach()
-        self._head = self._embedding.t()
+        self._head = embedding.t()
         self._n_head = model.config.n_head
         self._width = (model.config.n_embd,)
 

@@ -135,7 +135,7 @@ class Generator:
         u = run.uniform(controls.seed)
         allowed, history = run.allowed(), run.history(controls)
         (draw,) = choose(
-            forward.logits[None], controls.sampler, (u,), allowed=allowed, history=history
+            forward.logits.view(1, -1), controls.sampler, (u,), allowed=allowed, history=history
         )
         sampling_s = time.perf_counter() - began
         inspection = None

@@ -152,7 +152,8 @@ class Ranking:
         end. So the sum grows at the rank that is found, and its probability is above 0.
         """
         end = math.nextafter(self.cumulative[left - 1], 0.0)
-        return self.cumulative.searchsorted(np.minimum(heights, end), side="right")
+        below = min(heights, end) if isinstance(heights, float) else np.minimum(heights, end)
+        return self.cumulative.searchsorted(below, side="right")
 
     def _rank(self) -> None:
         self.complete = self._bound < FLOOR
@@ -203,7 +204,7 @@ def _in_draw_order(logits: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArr
     """
     values = logits[ids]
     if len(ids) < FEW:
-        return ids[np.argsort(-values, kind="stable")]
+        return ids[(-values).argsort(kind="stable")]
     values += 0.0  # -0.0 becomes 0.0
     bits = values.view(np.int32)  # a sign and a magnitude
     magnitude = bits >> 31

@@ -59,6 +59,8 @@ class Reader:
         self._start = 0
         self._cache: KVCache | None = None
         self._cache_start = 0
+        # One id as a tensor is looked up: torch.tensor takes as long as a small layer.
+        self._ids = torch.arange(model.config.vocab_size).view(-1, 1, 1)  # [V, 1, 1]
         self._read = 0  # tokens of the text that have been through the model
 
     def count_as_read(self, tokens: int) -> None:
@@ -99,7 +101,7 @@ class Reader:
 
     def _uncached(self, window: Sequence[int]) -> tuple[Tensor, float]:
         began = time.perf_counter()
-        logits = self._model(torch.tensor([window]), last=True)[0, -1]
+        logits = self._model(torch.tensor([window]), last=True).view(-1)
         return logits, time.perf_counter() - began
 
     def _cached(
@@ -119,8 +121,9 @@ class Reader:
         for at in range(0, len(missing), PREFILL_CHUNK):
             if at and cancelled():
                 raise Cancelled
-            chunk = torch.tensor([missing[at : at + PREFILL_CHUNK]])
-            logits = self._model(chunk, cache, last=True)[0, -1]
+            chunk = missing[at : at + PREFILL_CHUNK]
+            fed = self._ids[chunk[0]] if len(chunk) == 1 else torch.tensor([chunk])
+            logits = self._model(fed, cache, last=True).view(-1)
         return logits, time.perf_counter() - began, len(missing)
 
     def _compared(

@@ -36,7 +36,8 @@ class History:
 
 def mask(logits: Tensor, *, allowed: Tensor) -> Tensor:
     """Remove what a constraint forbids; ``allowed`` is bool, ``[V]`` or ``[B, V]``."""
-    return torch.where(allowed, logits.float(), _REMOVED.to(logits.device))
+    removed = _REMOVED if logits.is_cpu else _REMOVED.to(logits.device)
+    return torch.where(allowed, logits.float(), removed)
 
 
 def repetition(logits: Tensor, *, penalty: float, history: History) -> Tensor:
@@ -69,9 +70,15 @@ def temperature(logits: Tensor, *, value: float) -> Tensor:
     """Divide by ``value``. At or under 1e-5, leave the best token alone, ties to the lowest id."""
     scores = logits.float()
     if value > GREEDY_BELOW:
-        return scores / value
+        return scores / _divisor(value)
     best = scores.argmax(-1, keepdim=True)
     return torch.full_like(scores, float("-inf")).scatter(-1, best, scores.gather(-1, best))
+
+
+@lru_cache(maxsize=64)
+def _divisor(value: float) -> Tensor:
+    """``value`` as torch would convert it at every division, which takes longer than one."""
+    return torch.tensor(value, dtype=torch.float32)
 
 
 def top_k(logits: Tensor, *, k: int) -> Tensor:
