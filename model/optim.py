@@ -2,7 +2,7 @@
 
 ``torch.optim.Muon`` orthogonalises in bfloat16, which a processor without
 bfloat16 units emulates at a tenth of its float32 speed: on the small model it took
-as long as the forward and backward passes. This one works in the dtype it is given.
+as long as the forward and backward passes. This one works in the dtype that is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ class Muon(Optimizer):
     """Momentum whose update is made orthogonal (Jordan et al. 2024, "Muon").
 
     For two-dimensional weights of hidden layers. ``lr`` is the spectral size of a
-    step; about 0.02. ``weight_decay`` is decoupled.
+    step; about 0.02. ``weight_decay`` is decoupled. ``precision``: the dtype in which updates
+    are made orthogonal; momentum and weights keep their own.
     """
 
     def __init__(
@@ -29,7 +30,9 @@ class Muon(Optimizer):
         lr: float = 0.02,
         momentum: float = 0.95,
         weight_decay: float = 0.0,
+        precision: torch.dtype = torch.float32,
     ) -> None:
+        self.precision = precision
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -43,19 +46,23 @@ class Muon(Optimizer):
                 if not state:
                     state["momentum"] = torch.zeros_like(p)
                 buffer = state["momentum"].lerp_(p.grad, 1 - group["momentum"])
-                update = orthogonalise(p.grad.lerp(buffer, group["momentum"]))  # Nesterov
+                update = p.grad.lerp(buffer, group["momentum"])  # Nesterov
+                update = orthogonalise(update, self.precision).to(p.dtype)
                 scale = max(1.0, p.shape[0] / p.shape[1]) ** 0.5
                 p.mul_(1 - group["lr"] * group["weight_decay"])
                 p.add_(update, alpha=-group["lr"] * scale)
 
 
-def orthogonalise(matrix: Tensor, iterations: int = 5) -> Tensor:
+def orthogonalise(
+    matrix: Tensor, precision: torch.dtype = torch.float32, iterations: int = 5
+) -> Tensor:
     """About the nearest matrix with singular values of one, by a quintic Newton-Schulz
-    iteration (coefficients of Jordan et al., which reach [0.7, 1.2] in five rounds)."""
+    iteration (coefficients of Jordan et al., which reach [0.7, 1.2] in five rounds), in
+    ``precision``."""
     a, b, c = 3.4445, -4.7750, 2.0315
     tall = matrix.shape[0] > matrix.shape[1]
     x: Tensor = matrix.t() if tall else matrix
-    x = x / (x.norm() + 1e-7)
+    x = (x / (x.norm() + 1e-7)).to(precision)
     for _ in range(iterations):
         gram = x @ x.t()
         x = a * x + (b * gram + c * gram @ gram) @ x
@@ -63,7 +70,12 @@ def orthogonalise(matrix: Tensor, iterations: int = 5) -> Tensor:
 
 
 def build_optimizers(
-    model: GPT, *, muon_lr: float, adam_lr: float, weight_decay: float
+    model: GPT,
+    *,
+    muon_lr: float,
+    adam_lr: float,
+    weight_decay: float,
+    precision: torch.dtype = torch.float32,
 ) -> list[Optimizer]:
     """Muon on the matrices inside blocks, AdamW on embeddings, gains and biases.
 
@@ -73,7 +85,7 @@ def build_optimizers(
     held = {id(p) for p in matrices}
     rest = [p for p in model.parameters() if id(p) not in held]
     optimizers: list[Optimizer] = [
-        Muon(matrices, lr=muon_lr, weight_decay=weight_decay),
+        Muon(matrices, lr=muon_lr, weight_decay=weight_decay, precision=precision),
         AdamW(rest, lr=adam_lr, betas=(0.9, 0.95), weight_decay=0.0),
     ]
     for optimizer in optimizers:

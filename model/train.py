@@ -89,6 +89,7 @@ class Trainer:
             muon_lr=config.muon_lr,
             adam_lr=config.adam_lr,
             weight_decay=config.weight_decay,
+            precision=getattr(torch, config.precision),
         )
         self._plan = BatchPlan(
             corpus.train,
@@ -143,7 +144,7 @@ class Trainer:
         for i, batch in enumerate(batches):
             with self.processes.accumulating(self._module, last=i == len(batches) - 1):
                 part = batch.shard(self.processes.rank, self.processes.world)
-                nats = summed_loss(self._module, part, self.processes.device)
+                nats = self._summed_loss(part)
                 # Gradients are averaged over processes: scale so that the result is the
                 # mean over every target of the step, however unequal the shards.
                 torch.autograd.backward(nats * (self.processes.world / counted))
@@ -159,6 +160,12 @@ class Trainer:
         self.tokens += counted
         self._half_updated = False
         return loss
+
+    def _summed_loss(self, batch: Batch) -> Tensor:
+        """``summed_loss`` in the precision of the run."""
+        low = self.config.precision == "bfloat16"
+        with torch.autocast(self.processes.device.type, torch.bfloat16, enabled=low):
+            return summed_loss(self._module, batch, self.processes.device)
 
     def held_out_loss(self) -> float:
         """Nats a character over the held-out poems; each poem read from its start, the end
@@ -238,7 +245,8 @@ class Trainer:
         own = json.loads(json.dumps(self._fixed()))
         # Early states do not say which text it was, only how long, and know no Song poems.
         theirs = {"corpus": own["corpus"], **saved}
-        theirs["train"] = {"song_share": 0.0, "fragment_longest": 256, **saved["train"]}
+        since_added = {"song_share": 0.0, "fragment_longest": 256, "precision": "float32"}
+        theirs["train"] = {**since_added, **saved["train"]}
         earliest_decay = min(
             run["steps"] * (1 - run["decay"]) for run in (own["train"], theirs["train"])
         )
@@ -268,7 +276,7 @@ def summed_loss(module: nn.Module, batch: Batch, device: torch.device) -> Tensor
     """Sum over the counted targets of their cross-entropy, in nats."""
     logits = module(batch.inputs.to(device))
     return F.cross_entropy(
-        logits.flatten(0, 1),
+        logits.flatten(0, 1).float(),
         batch.targets.to(device).flatten(),
         ignore_index=IGNORE,
         reduction="sum",

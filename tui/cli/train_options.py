@@ -16,11 +16,11 @@ RUNS = Path("runs")
 FLAG_OF = {"n_layer": "layers", "n_head": "heads", "n_embd": "width", "block_size": "block"}
 """Settings whose flag has another name."""
 
-NUMBERS = (
+SETTINGS = (
     "layers", "heads", "width", "block", "dropout", "steps", "seed", "batch_tokens", "accumulate",
     "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share",
     "fragment_longest", "song_share",
-    "eval_every", "save_every",
+    "precision", "eval_every", "save_every",
 )  # fmt: skip
 
 
@@ -63,6 +63,10 @@ class TrainFlags:
     ] = None
     song_share: Annotated[
         Number, option("--song-share", text="Song poems among the poems, tagged. [0]")
+    ] = None
+    precision: Annotated[
+        str | None,
+        option("--precision", metavar="TYPE", text="float32, or bfloat16: faster. [float32]"),
     ] = None
     grow_from: Annotated[
         str | None,
@@ -108,7 +112,7 @@ def read_train_flags(flags: TrainFlags) -> TrainRequest:
     setting_of = {flag: setting for setting, flag in FLAG_OF.items()}
     given = {
         setting_of.get(name, name): read_number(text)
-        for name in NUMBERS
+        for name in SETTINGS
         if (text := getattr(flags, name)) is not None
     }
     own = RUNS / flags.name / f"{flags.name}.safetensors"
