@@ -1,0 +1,55 @@
+"""Every experiment by name, listed without loading what it runs on.
+
+Knows no torch: ``find`` imports an experiment's module only when it is to be run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Literal
+
+from model.errors import InputError
+from model.lab.base import Records, Request
+
+Need = Literal["corpus", "chat"]
+"""The built corpus; an instruct model. An experiment that lists one does less without it,
+or says that it cannot run: see its module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One entry of the list."""
+
+    name: str
+    title: str
+    claim: str
+    """What the textbook says, in a sentence."""
+    uses: tuple[Need, ...] = ()
+    reads_prompt: bool = False
+    """Whether ``--prompt`` means anything to it."""
+
+    def run(self, request: Request) -> Records:
+        """Progress, then the result. Raises ``InputError`` for what cannot be run."""
+        records: Records = import_module(f"model.lab.{self.name}").run(request)
+        return records
+
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "nucleus",
+        "How wide the nucleus is",
+        "Top-p keeps few tokens where the model is sure and many where it is not; a fixed k "
+        "cannot do both.",
+        reads_prompt=True,
+    ),
+)
+
+
+def find(name: str) -> Experiment:
+    """The experiment called ``name``. Raises ``InputError`` that lists the names."""
+    for experiment in EXPERIMENTS:
+        if experiment.name == name:
+            return experiment
+    known = ", ".join(experiment.name for experiment in EXPERIMENTS)
+    raise InputError(f"there is no experiment named {name!r}; there are {known}")

@@ -1,0 +1,40 @@
+"""What a model expects next, and what can be said of a distribution: for many experiments."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.config import Controls
+from model.generate import Prompt
+from model.reader import Reader
+from model.registry import ModelHandle
+
+
+@torch.inference_mode()
+def next_logits(handle: ModelHandle, text: str, *, fragment: bool = False) -> Tensor:
+    """``[V]`` float32: the logits of what follows ``text``, read as a poem's beginning or, as
+    a ``fragment``, as text from anywhere. Raises ``InputError`` for unknown characters."""
+    ids = Prompt(text, fragment).encode(handle.tokenizer)
+    return Reader(handle.model, handle.tokenizer).read(ids, Controls(), lambda: False).logits
+
+
+def nucleus_size(probabilities: Tensor, mass: float) -> int:
+    """How many of the likeliest tokens it takes to reach ``mass``, (0, 1]; at least one.
+
+    ``probabilities``: ``[V]``, adding up to 1. The token that crosses the mass is counted.
+    """
+    return nucleus_sizes(probabilities, (mass,))[0]
+
+
+def nucleus_sizes(probabilities: Tensor, masses: tuple[float, ...]) -> list[int]:
+    """``nucleus_size`` for each of ``masses`` with one sort."""
+    running = probabilities.double().sort(descending=True).values.cumsum(0)
+    found = torch.searchsorted(running, torch.tensor(masses, dtype=torch.float64) - 1e-9)
+    return [min(int(place) + 1, len(probabilities)) for place in found]
+
+
+def entropy_bits(probabilities: Tensor) -> float:
+    """Shannon entropy in bits; tokens of probability 0 add nothing."""
+    p = probabilities.double()
+    return float(-(p * p.clamp_min(1e-300).log2()).sum())
