@@ -43,6 +43,14 @@ def test_the_direction_is_that_of_the_nearest_orthogonal_matrix(shape: tuple[int
     assert len(values) == min(shape)
 
 
+def test_bfloat16_gives_nearly_the_same_step() -> None:
+    matrix = torch.randn(48, 96, generator=torch.Generator().manual_seed(3))
+    low = orthogonalise(matrix, torch.bfloat16)
+    assert low.dtype == torch.bfloat16
+    values = torch.linalg.svdvals(low.float())
+    assert float(values.min()) > 0.5 and float(values.max()) < 1.5
+
+
 def test_zero_stays_zero() -> None:
     assert torch.equal(orthogonalise(torch.zeros(4, 6)), torch.zeros(4, 6))
 

@@ -80,6 +80,27 @@ def test_the_loss_falls(tmp_path: Path) -> None:
     assert [r.rate for r in records[:2]] == [0.5, 1.0]
 
 
+def test_in_bfloat16_it_learns_as_well_and_keeps_float32_weights(tmp_path: Path) -> None:
+    """Half the bits in products only: close to the float32 run, and never the same one."""
+    config = replace(CONFIG, steps=40, eval_every=40, save_every=100)
+    shape = replace(SHAPE, dropout=0.0)
+    exact = trainer(tmp_path / "exact", config, shape=shape)
+    low = trainer(tmp_path / "low", replace(config, precision="bfloat16"), shape=shape)
+    *_, reference = exact.run()
+    *_, record = low.run()
+    assert reference.held_out is not None and record.held_out is not None
+    assert abs(record.held_out - reference.held_out) < 0.1
+    assert record.held_out != reference.held_out
+    assert all(p.dtype == torch.float32 for p in low.model.parameters())
+
+
+def test_a_run_goes_on_only_in_its_own_precision(tmp_path: Path) -> None:
+    list(trainer(tmp_path).run())
+    other = trainer(tmp_path, replace(CONFIG, precision="bfloat16"))
+    with pytest.raises(CheckpointError, match="precision float32 there, bfloat16 here"):
+        other.resume()
+
+
 def test_held_out_is_measured_when_asked_for_and_at_the_end(tmp_path: Path) -> None:
     records = list(trainer(tmp_path, replace(CONFIG, steps=6)).run())
     assert [r.step for r in records if r.held_out is not None] == [4, 6]
