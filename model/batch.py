@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from model.cache import KVCache
 from model.config import Controls
 from model.constraints import Constraint
 from model.generate import Generator, Prompt, make_step
-from model.reader import Forward, LanguageModel
+from model.protocol import Cache, LanguageModel
+from model.reader import Forward
 from model.run import Run
 from model.sampling import Draw, History, NoLegalToken, choose, inspect
 from model.steps import Finished, FinishReason, Inspection, Phase, Step
@@ -122,7 +122,7 @@ class BatchGenerator:
         if len(self._rows[0].run.ids) > self._model.config.block_size:
             yield from self._alone()
             return
-        cache = KVCache(self._model.config, len(self._rows))
+        cache = self._model.new_cache(len(self._rows))
         fed = torch.tensor([row.run.ids for row in self._rows])
         phase: Phase = "prefill"
         while self._rows:
@@ -142,7 +142,7 @@ class BatchGenerator:
             phase = "decode"
 
     @torch.inference_mode()
-    def _next(self, fed: Tensor, cache: KVCache, phase: Phase) -> list[RowEvent]:
+    def _next(self, fed: Tensor, cache: Cache, phase: Phase) -> list[RowEvent]:
         """One pass and one draw for every row. Its seconds are shared out evenly."""
         rows = self._rows
         began = time.perf_counter()

@@ -15,7 +15,8 @@ import torch
 
 from model.config import Controls
 from model.constraints import Constraint
-from model.reader import Cancelled, Forward, LanguageModel, Reader
+from model.protocol import Held, LanguageModel
+from model.reader import Cancelled, Forward, Reader
 from model.run import Run
 from model.sampling import Draw, NoLegalToken, choose, inspect
 from model.steps import Finished, FinishReason, Inspection, Step
@@ -25,6 +26,7 @@ __all__ = [
     "ControlSource",
     "Forward",
     "Generator",
+    "Held",
     "LanguageModel",
     "Prompt",
     "Reader",
@@ -43,14 +45,22 @@ class Prompt:
     """Read as text from anywhere, without a start token; else as a poem's beginning."""
     unknown: Unknown = "error"
     """What to do with characters that the vocabulary lacks."""
+    ids: tuple[int, ...] = ()
+    """Where given, exactly these tokens, of which ``text`` is then no more than the reading:
+    a conversation, with control tokens that no text can write."""
 
     def encode(self, tokenizer: Tokenizer) -> list[int]:
         """The prompt's ids; at least one, so that there is something to continue."""
+        if self.ids:
+            return list(self.ids)
         ids = tokenizer.encode(self.text, self.unknown)
         return ids if self.fragment and ids else [tokenizer.start_id, *ids]
 
     def begins(self, ids: Sequence[int], tokenizer: Tokenizer) -> int:
-        """Where in ``ids``, this prompt's, the text begins: behind the start token, if any."""
+        """Where in ``ids``, this prompt's, the text begins: behind the start token, if any,
+        and behind all of what was given as tokens."""
+        if self.ids:
+            return len(ids)
         return 1 if not self.fragment or ids[0] == tokenizer.start_id else 0
 
 
@@ -68,9 +78,12 @@ class Generator:
         given: Sequence[int] = (),
         inspected: bool = True,
         cancelled: Callable[[], bool] = lambda: False,
+        held: Held | None = None,
     ) -> None:
         """``controls``: fixed, or a function asked once a step. ``given``: tokens taken as
         generated already (a fork, a resume). ``inspected``: fill ``Step.inspection``.
+        ``held``: what an earlier run of the same model left behind; it is this run's now,
+        and what both texts have in common at their beginning is not read again.
 
         Raises ``InputError`` and its kinds for what cannot be begun: unknown characters,
         an opening that the constraint refuses.
@@ -80,7 +93,7 @@ class Generator:
         self._controls = controls if callable(controls) else lambda: controls
         self._cancelled = cancelled
         self._inspected = inspected
-        self._reader = Reader(model, tokenizer)
+        self._reader = Reader(model, tokenizer, held)
         ids = prompt.encode(tokenizer)
         self.run = Run(
             tokenizer,
@@ -92,6 +105,13 @@ class Generator:
         )
         self._prefill_s = 0.0
         self._decode_s = 0.0
+        self._reused = 0
+
+    @property
+    def held(self) -> Held | None:
+        """The cache and the tokens in it, for the next run to take over; ``None`` where
+        nothing was cached. Ask when this run has ended: a cache has one owner."""
+        return self._reader.held(self.run.ids)
 
     def take_over(self, prefill_s: float, decode_s: float) -> None:
         """Go on with a run that somebody else began (a batch), its seconds booked, all of
@@ -163,6 +183,7 @@ class Generator:
         )
 
     def _account(self, forward: Forward, sampling_s: float) -> None:
+        self._reused += forward.reused
         if forward.phase == "decode":
             self._decode_s += forward.seconds + sampling_s
         else:
@@ -171,7 +192,13 @@ class Generator:
 
     def _finished(self, reason: FinishReason, detail: str = "") -> Finished:
         return Finished(
-            reason, self.run.flush(), self.run.generated, self._prefill_s, self._decode_s, detail
+            reason,
+            self.run.flush(),
+            self.run.generated,
+            self._prefill_s,
+            self._decode_s,
+            detail,
+            self._reused,
         )
 
 
@@ -200,6 +227,7 @@ def make_step(
         phase=forward.phase,
         context=forward.context,
         recomputed=forward.recomputed,
+        reused=forward.reused,
         forward_s=forward.seconds,
         sampling_s=sampling_s,
         cache_bytes=cache_bytes,

@@ -94,6 +94,10 @@ class GPT(nn.Module):
         """Trainable values, the tied head counted once."""
         return sum(p.numel() for p in self.parameters())
 
+    def new_cache(self, batch: int = 1) -> KVCache:
+        """An empty cache for ``batch`` sequences."""
+        return KVCache(self.config, batch)
+
     def forward(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
         """Logits ``[B, T, vocab_size]`` of the tokens that follow ``ids`` ``[B, T]``.
 

@@ -17,7 +17,9 @@ from torch import Tensor
 
 from model.config import Controls
 from model.constraints import Constraint
-from model.generate import Generator, LanguageModel, Prompt, Reader
+from model.generate import Generator, Prompt
+from model.protocol import LanguageModel
+from model.reader import Reader
 from model.run import Run
 from model.sampling import inspect, would_choose
 from model.steps import Inspection, Step
@@ -93,11 +95,12 @@ def keep_step(
     """
     if not 0 <= index <= len(tokens):
         raise ValueError(f"step {index} of {len(tokens)}")
+    ids = prompt.encode(tokenizer)
     run = Run(
         tokenizer,
-        prompt.encode(tokenizer),
+        ids,
         constraint=constraint,
-        constrained_from=0 if prompt.fragment and prompt.text else 1,
+        constrained_from=prompt.begins(ids, tokenizer),
         given=tokens[:index],
         stops=stops,
     )

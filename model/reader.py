@@ -9,28 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from model.cache import KVCache
-from model.config import Controls, GPTConfig
+from model.config import Controls
+from model.protocol import Cache, Held, LanguageModel
 from model.steps import Phase, Race
 from model.tokenizers import Tokenizer
 from model.window import next_start
 
 PREFILL_CHUNK = 256
 """Tokens read between two looks at the cancel flag."""
-
-
-class LanguageModel(Protocol):
-    """What the generator asks of a model: ``GPT`` is one."""
-
-    config: GPTConfig
-
-    def __call__(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
-        """Logits ``[B, T, V]``, with ``last`` ``[B, 1, V]``, of what follows ``ids`` ``[B, T]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +33,8 @@ class Forward:
     context: int
     recomputed: int
     seconds: float
+    reused: int = 0
+    """Tokens of the window that a cache taken over from an earlier run held already."""
     race: Race | None = None
 
 
@@ -53,12 +45,18 @@ class Cancelled(Exception):
 class Reader:
     """Runs a model over a growing text, in whichever cache mode is asked for at a step."""
 
-    def __init__(self, model: LanguageModel, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, model: LanguageModel, tokenizer: Tokenizer, held: Held | None = None
+    ) -> None:
+        """``held``: a cache that an earlier run left behind; it belongs to this reader now,
+        which keeps the longest beginning that its text shares with this one."""
         self._model = model
         self._line_ends = line_end_ids(tokenizer)
         self._start = 0
-        self._cache: KVCache | None = None
+        self._taken_over = held
+        self._cache: Cache | None = None
         self._cache_start = 0
+        self._reused = 0  # tokens that the cache taken over had read, until they are told
         # One id as a tensor is looked up: torch.tensor takes as long as a small layer.
         self._ids = torch.arange(model.config.vocab_size).view(-1, 1, 1)  # [V, 1, 1]
         self._read = 0  # tokens of the text that have been through the model
@@ -72,6 +70,13 @@ class Reader:
         """Bytes of keys and values in use."""
         return self._cache.nbytes if self._cache else 0
 
+    def held(self, ids: Sequence[int]) -> Held | None:
+        """The cache with those of ``ids``, the text read, that it holds, to be handed to
+        another reader; ``None`` where there is none."""
+        if self._cache is None:
+            return self._taken_over
+        return Held.of(self._cache, ids[self._cache_start :])
+
     def read(
         self, ids: Sequence[int], controls: Controls, cancelled: Callable[[], bool]
     ) -> Forward:
@@ -80,18 +85,19 @@ class Reader:
         start = next_start(ids, self._start, len(ids), block, self._line_ends)
         slid, self._start = start != self._start, start
         window = ids[start:]
-        race = None
+        reused, race = 0, None
         if controls.cache == "off":
             logits, seconds = self._uncached(window)
             passed = len(window)
         else:
             logits, seconds, passed = self._cached(window, cancelled)
+            reused, self._reused = self._reused, 0
         if controls.cache == "race":
             logits, seconds, race = self._compared(window, logits, seconds)
         phase = self._phase(controls, slid, passed)
         recomputed = passed - min(passed, max(0, len(ids) - self._read))
         self._read = max(self._read, len(ids))
-        return Forward(logits, phase, len(window), recomputed, seconds, race)
+        return Forward(logits, phase, len(window), recomputed, seconds, reused, race)
 
     def _phase(self, controls: Controls, slid: bool, passed: int) -> Phase:
         if self._read == 0:
@@ -109,9 +115,7 @@ class Reader:
     ) -> tuple[Tensor, float, int]:
         """Feed what the cache lacks of ``window``; logits, seconds, tokens fed."""
         began = time.perf_counter()
-        cache = self._cache
-        if cache is None:
-            cache = self._cache = KVCache(self._model.config)
+        cache = self._cache or self._first_cache(window)
         if self._cache_start != self._start:  # positions shifted: nothing held is valid
             cache.truncate(0)
             self._cache_start = self._start
@@ -125,6 +129,16 @@ class Reader:
             fed = self._ids[chunk[0]] if len(chunk) == 1 else torch.tensor([chunk])
             logits = self._model(fed, cache, last=True).view(-1)
         return logits, time.perf_counter() - began, len(missing)
+
+    def _first_cache(self, window: Sequence[int]) -> Cache:
+        """The cache taken over, cut to what it shares with ``window``; else a new one."""
+        held, self._taken_over = self._taken_over, None
+        self._cache_start = self._start
+        self._cache = held.cache if held else self._model.new_cache()
+        if held:
+            self._reused = min(held.common(window), len(window) - 1)
+            held.cache.truncate(self._reused)
+        return self._cache
 
     def _compared(
         self, window: Sequence[int], cached: Tensor, cached_s: float
@@ -143,8 +157,8 @@ class Reader:
 
 
 def line_end_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Tokens after which a line of verse or prose begins, and the end token."""
-    ends = {tokenizer.end_id}
+    """Tokens after which a line of verse or prose begins, and the end tokens."""
+    ends = set(tokenizer.end_ids)
     for mark in "，。\n":
         ids = tokenizer.encode(mark, "drop")
         if len(ids) == 1:

@@ -46,7 +46,7 @@ class Run:
         self._scanner = StopScanner()
         self._free = _generable(tokenizer)
         self._exempt = ~self._free
-        self._exempt[tokenizer.end_id] = True
+        self._exempt[list(tokenizer.end_ids)] = True
         if self._matcher:
             self._exempt = self._exempt | self._matcher.structural
             for token in self.ids[constrained_from:]:
@@ -109,7 +109,7 @@ class Run:
         if self._counts is not None and not forced:
             self._counts.generated[0, token] += 1
             self._counts.seen[0, token] = True
-        if token == self.tokenizer.end_id:
+        if token in self.tokenizer.end_ids:
             self.reason = "end_of_poem"
             return ""
         text, stopped = self._scanner.push(self._decoder.push(token), stops)
@@ -144,5 +144,5 @@ class Run:
 def _generable(tokenizer: Tokenizer) -> Tensor:
     """Every token but the special ones that end nothing: bool ``[V]``."""
     allowed = torch.ones(tokenizer.vocab_size, dtype=torch.bool)
-    allowed[list(tokenizer.special_ids - {tokenizer.end_id})] = False
+    allowed[list(tokenizer.special_ids - tokenizer.end_ids)] = False
     return allowed

@@ -99,6 +99,9 @@ class Step:
     controls: Controls
     inspection: Inspection | None = None
     race: Race | None = None
+    reused: int = 0
+    """Tokens before this one that a cache taken over from an earlier run had read already:
+    what its prefill saved. Above 0 at the run's first cached step only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +120,6 @@ class Finished:
     """Forward passes of one more token and all sampling, in seconds."""
     detail: str = ""
     """For ``dead_end`` and ``error``: what happened."""
+    reused: int = 0
+    """Tokens of the prompt that did not have to be read, because a cache taken over from an
+    earlier run held them."""

@@ -32,6 +32,11 @@ class Tokenizer(Protocol):
     """The token that stands before the first one of a text."""
     end_id: int
     """The token that ends a text."""
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """Every token that ends a text, ``end_id`` among them: a chat model may have an end
+        of turn beside its end of text, and generation stops at any."""
     unk_id: int
 
     @property
@@ -100,6 +105,10 @@ class CharTokenizer:
     @property
     def vocab_size(self) -> int:
         return len(self._texts)
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        return frozenset({self.end_id})
 
     @property
     def special_ids(self) -> frozenset[int]:

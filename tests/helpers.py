@@ -55,6 +55,9 @@ class Endless:
         self._model = model
         self._end_id = end_id
 
+    def new_cache(self, batch: int = 1) -> KVCache:
+        return self._model.new_cache(batch)
+
     def __call__(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
         logits: Tensor = self._model(ids, cache, last=last)
         logits[..., self._end_id] = -50.0
@@ -118,6 +121,9 @@ class ScriptedModel:
         self._tokens = list(tokens)
         self._prompt = prompt
 
+    def new_cache(self, batch: int = 1) -> KVCache:
+        return KVCache(self.config, batch)
+
     def __call__(self, ids: Tensor, cache: KVCache | None = None, *, last: bool = False) -> Tensor:
         held = 0 if cache is None else cache.position
         if cache is not None:
@@ -141,6 +147,10 @@ class ByteTokenizer:
     @property
     def vocab_size(self) -> int:
         return len(self._bytes)
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        return frozenset({self.end_id})
 
     @property
     def special_ids(self) -> frozenset[int]:

@@ -160,6 +160,9 @@ def _endless(handle: ModelHandle) -> ModelHandle:
             self.config = handle.model.config
             self.n_parameters = handle.model.n_parameters
 
+        def new_cache(self, batch: int = 1) -> object:
+            return handle.model.new_cache(batch)
+
         def __call__(self, *args: object, **options: object) -> torch.Tensor:
             logits: torch.Tensor = handle.model(*args, **options)
             logits[..., handle.tokenizer.end_id] = -torch.inf

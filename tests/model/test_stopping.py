@@ -159,3 +159,21 @@ def test_a_fork_within_held_text_goes_on_as_the_original(place: int) -> None:
     fork = Generator(model, TOKENIZER, Prompt(), controls, given=tokens[:place])
     rest = collect(fork)
     assert fork.run.given_text + rest.text == whole.text == "The brown fox runsown runs"
+
+
+class TwoEnds(ByteTokenizer):
+    """An end of text and an end of turn, as chat models have them."""
+
+    END_OF_TURN = ByteTokenizer.start_id
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        return frozenset({self.end_id, self.END_OF_TURN})
+
+
+@pytest.mark.parametrize("end", sorted(TwoEnds().end_ids))
+def test_every_token_that_ends_a_text_ends_the_run_and_none_is_printed(end: int) -> None:
+    tokenizer = TwoEnds()
+    model = ScriptedModel([ord("a"), end, ord("b")], tokenizer.vocab_size, prompt=1)
+    ran = collect(Generator(model, tokenizer, Prompt(), Controls(max_tokens=9)))
+    assert (ran.text, ran.tokens, ran.end.reason) == ("a", [ord("a"), end], "end_of_poem")

@@ -52,6 +52,9 @@ class Held:
         self._holding = False
         self.allow(1)
 
+    def new_cache(self, batch: int = 1) -> Any:
+        return self._model.new_cache(batch)
+
     def __call__(self, *args: Any, **options: Any) -> Any:
         if self._holding and not self._tickets.acquire(timeout=PATIENCE_S):
             raise TimeoutError("no ticket came")
