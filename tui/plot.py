@@ -1,60 +1,236 @@
-"""Two or more measured lines in a few rows of braille, told apart without colour.
+"""Measured values against a number in a few rows of braille, told apart without colour.
 
-A pure function of points to lines of text. The first series is dotted, every later one
-drawn through, and each is named at its right end.
+A pure function of points to lines of text, for the window and for the command line alike.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from tui.braille import Grid, sample
 from tui.cells import cell_len, fit
-from tui.widgets.lines import Line
 
-_DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
-"""Bits of a braille cell: two columns of four, from the top."""
+if TYPE_CHECKING:
+    from tui.widgets.lines import Line
+
 _BLOCKS = "▁▂▃▄▅▆▇█"
 SMALLEST = (20, 2)
 """Cells of width and rows of height, axis apart, below which nothing is drawn."""
+NEAR_ZERO = 0.5
+"""A linear y axis begins at 0 where the smallest value is below this share of the largest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line."""
+    """One line, or one set of bars."""
 
     name: str
     points: tuple[tuple[float, float], ...]
-    """(x, y) with x ascending; finite, y at least 0."""
+    """(x, y) with x ascending. What is not finite, or not above 0 on a logarithmic axis, is
+    left out."""
     style: str = ""
 
 
-def plot(series: Sequence[Series], width: int, height: int, unit: str) -> list[Line]:
-    """A chart of ``height`` rows of ``width`` cells, the x axis's numbers in the last one.
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What the axes show."""
 
-    The y axis runs from 0 to the largest y, named with ``unit``. Nothing where there are
-    no points or no room.
+    x: str = ""
+    """Stands behind the last number of the x axis."""
+    unit: str = ""
+    """Stands behind the numbers of the y axis."""
+    log_x: bool = False
+    log_y: bool = False
+    bars: bool = False
+    """A bar for each point, groups of equal width whatever their x; else a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Values of an axis as shares of its length."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        low, high = self._line(self.low), self._line(self.high)
+        return min(1.0, max(0.0, (self._line(value) - low) / (high - low))) if high > low else 0.0
+
+    def middle(self) -> float:
+        if self.log:
+            return math.sqrt(self.low * self.high)
+        return (self.low + self.high) / 2
+
+    def _line(self, value: float) -> float:
+        return math.log(value) if self.log else value
+
+
+def plot(series: Sequence[Series], width: int, height: int, axes: Axes) -> list[Line]:
+    """A chart of ``height`` rows of ``width`` cells, the x axis's numbers beneath it.
+
+    Series are named at their right ends, or, where the names are long or many, in a key in
+    the last rows. Nothing where there are no points or no room.
     """
-    drawn = [s for s in series if s.points]
-    if not drawn or width < SMALLEST[0] or height < SMALLEST[1] + 1:
+    drawn = [replace(one, points=_usable(one.points, axes)) for one in series]
+    if not any(one.points for one in drawn) or width < SMALLEST[0]:
         return []
-    top = max(y for s in drawn for _, y in s.points) or 1.0
-    low = min(s.points[0][0] for s in drawn)
-    high = max(s.points[-1][0] for s in drawn)
-    names = max(cell_len(s.name) for s in drawn) + 1
-    ceiling = f"{top:.2g}{unit}" if top < 10 else f"{top:.0f}{unit}"
-    left = max(cell_len(ceiling), 2)
-    grid = _Grid(width - left - 1 - names, height - 1, (low, high), top)
-    for index, one in enumerate(series):
-        grid.draw(one.points, index, dotted=index == 0)
-    ends = _ends(drawn, grid)
+    key = _key(drawn, width, height, axes)
+    rows = height - 1 - len(key)
+    if rows < SMALLEST[1]:
+        return []
+    ys = [y for one in drawn for _, y in one.points]
+    scale = _Scale(*_y_range(ys, axes), axes.log_y)
+    labels = _y_labels(scale, rows, axes.unit)
+    left = max(2, *(cell_len(label) for label in labels))
+    names = 0 if key else max(cell_len(one.name) for one in drawn) + 1
+    grid = Grid(width - left - 1 - names, rows)
+    xs = sorted({x for one in drawn for x, _ in one.points})
+    if axes.bars:
+        _draw_bars(grid, drawn, xs, scale)
+    else:
+        _draw_lines(grid, drawn, _Scale(xs[0], xs[-1], axes.log_x), scale)
+    ends = [[] for _ in range(rows)] if key else _ends(drawn, rows, scale)
+    styles = [one.style for one in drawn]
+    lines: list[Line] = [
+        [(fit(label, left, right=True), "quiet"), ("┤", "quiet"), *grid.line(y, styles), *ends[y]]
+        for y, label in enumerate(labels)
+    ]
+    return [*lines, _x_axis(xs, left + 1, grid.width, names, axes), *key]
+
+
+def number(value: float) -> str:
+    """A value of an axis: three digits that matter, or a whole number with its commas."""
+    if value == round(value) and abs(value) < 1e7:
+        return f"{value:,.0f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.2g}"
+    return f"{value:.3g}" if abs(value) >= 10 else f"{value:.2g}"
+
+
+def _usable(points: Sequence[tuple[float, float]], axes: Axes) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (x, y)
+        for x, y in points
+        if math.isfinite(x)
+        and math.isfinite(y)
+        and (x > 0 or not axes.log_x or axes.bars)
+        and (y > 0 or not axes.log_y)
+    )
+
+
+def _y_range(ys: Sequence[float], axes: Axes) -> tuple[float, float]:
+    """From 0 where the values come near it, else a little beyond the values."""
+    low, high = min(ys), max(ys)
+    if axes.log_y:
+        return (low, high) if high > low else (low / 2, high * 2)
+    if axes.bars or (low >= 0 and low <= NEAR_ZERO * high):
+        low, high = min(low, 0.0), max(high, 0.0)
+        return (low, high) if high > low else (0.0, 1.0)
+    margin = 0.05 * (high - low) or 0.05 * abs(high)
+    return low - margin, high + margin
+
+
+def _y_labels(scale: _Scale, rows: int, unit: str) -> list[str]:
+    """The numbers beside the rows: at the top, at the bottom and, with room, between."""
+    labels = [""] * rows
+    labels[-1] = number(scale.low)
+    if rows >= 5:
+        labels[rows // 2] = number(_at_row(scale, rows // 2, rows))
+    labels[0] = f"{number(scale.high)}{unit}"
+    return labels
+
+
+def _at_row(scale: _Scale, row: int, rows: int) -> float:
+    """The value in the middle of a row, in few digits."""
+    share = 1 - (row + 0.5) / rows
+    if scale.log:
+        value = scale.low * (scale.high / scale.low) ** share
+    else:
+        value = scale.low + (scale.high - scale.low) * share
+    return float(f"{value:.2g}")
+
+
+def _draw_lines(grid: Grid, series: Sequence[Series], across: _Scale, up: _Scale) -> None:
+    right, bottom = grid.dots[0] - 1, grid.dots[1] - 1
+    for owner, one in enumerate(series):
+        dots = [
+            (round(across.share(x) * right), round((1 - up.share(y)) * bottom))
+            for x, y in one.points
+        ]
+        if dots:
+            grid.stroke(dots, owner)
+
+
+def _draw_bars(grid: Grid, series: Sequence[Series], xs: Sequence[float], up: _Scale) -> None:
+    """A group of bars for each x, a dot's width between groups where there is room."""
+    right, bottom = grid.dots[0], grid.dots[1] - 1
+    zero = round((1 - up.share(max(up.low, 0.0))) * bottom)
+    place = {x: at for at, x in enumerate(xs)}
+    for owner, one in enumerate(series):
+        for x, y in one.points:
+            begin = place[x] * right / len(xs)
+            room = max(1.0, right / len(xs) - 2)
+            first = round(begin + room * owner / len(series))
+            last = max(first + 1, round(begin + room * (owner + 1) / len(series)))
+            tip = round((1 - up.share(y)) * bottom)
+            grid.bar(range(first, last), min(tip, zero), max(tip, zero), owner)
+
+
+def _ends(series: Sequence[Series], rows: int, scale: _Scale) -> list[Line]:
+    """The names, each in the row where its line ends, or the next free one."""
+    named: list[Line] = [[] for _ in range(rows)]
+    for one in sorted((s for s in series if s.points), key=lambda s: -s.points[-1][1]):
+        y = round((1 - scale.share(one.points[-1][1])) * (rows * 4 - 1)) // 4
+        free = [row for row in range(rows) if not named[row]]
+        if free:
+            named[min(free, key=lambda row: (abs(row - y), -row))] = [(f" {one.name}", one.style)]
+    return named
+
+
+def _key(series: Sequence[Series], width: int, height: int, axes: Axes) -> list[Line]:
+    """Which pattern is which, where the names have no room at the lines' ends."""
+    named = [(owner, one) for owner, one in enumerate(series) if one.points and one.name]
+    longest = max((cell_len(one.name) for _, one in named), default=0)
+    if not axes.bars and longest <= width // 4 and len(named) <= height - 1:
+        return []
     lines: list[Line] = []
-    for y in range(height - 1):
-        label = ceiling if y == 0 else "0" if y == height - 2 else ""
-        cells = _runs(grid.rows[y], grid.owner[y], series)
-        lines.append([(fit(label, left, right=True), "quiet"), ("┤", "quiet"), *cells, *ends[y]])
-    return [*lines, _axis(low, high, left + 1, grid.width, names)]
+    used = width
+    for owner, one in named:
+        name = fit(one.name, min(cell_len(one.name), width - 5))
+        wide = 5 + cell_len(name)
+        if used + 2 + wide > width:
+            lines.append([])
+            used = -2
+        gap = "  " if lines[-1] else ""
+        lines[-1] += [(f"{gap}{sample(owner, bars=axes.bars)} {name}", one.style)]
+        used += 2 + wide
+    return lines
+
+
+def _x_axis(xs: Sequence[float], left: int, width: int, names: int, axes: Axes) -> Line:
+    """First and last number, one between where there is room, and what they are."""
+    first, last = number(xs[0]), number(xs[-1]) if len(xs) > 1 else ""
+    behind = " ".join(part for part in (last, axes.x) if part)
+    if cell_len(behind) > width + names - cell_len(first) - 1:
+        behind = last
+    if axes.bars:
+        between = number(xs[len(xs) // 2]) if len(xs) > 2 else ""
+        at = int((len(xs) // 2) * width / len(xs))
+    else:
+        scale = _Scale(xs[0], xs[-1], axes.log_x)
+        middle = float(f"{scale.middle():.2g}")  # few digits, and standing where they say
+        between = number(middle)
+        at = round(scale.share(middle) * (width - 1)) - cell_len(between) // 2
+    text = first
+    room = width + names - cell_len(behind)
+    if len(xs) > 2 and cell_len(first) + 2 <= at and at + cell_len(between) + 2 <= room:
+        text = fit(first, at) + between
+    text = fit(text, max(0, room)) + behind
+    return [(" " * left + text, "quiet")]
 
 
 def sparks(series: Sequence[Series], width: int, unit: str) -> list[Line]:
@@ -77,72 +253,8 @@ def sparks(series: Sequence[Series], width: int, unit: str) -> list[Line]:
         for at in range(1, room):  # between two points the earlier one holds
             if cells[at] == " " and any(c != " " for c in cells[at:]):
                 cells[at] = cells[at - 1]
-        last = one.points[-1][1]
-        value = f"{last:.2g}{unit}" if last < 10 else f"{last:.0f}{unit}"
+        value = f"{number(one.points[-1][1])}{unit}"
         lines.append(
             [(fit(one.name, names), one.style), ("".join(cells), one.style), (f" {value}", "quiet")]
         )
     return lines
-
-
-class _Grid:
-    """Braille dots and, for each cell, the series that was drawn there last."""
-
-    def __init__(self, width: int, height: int, x: tuple[float, float], top: float) -> None:
-        self.width, self.height = width, height
-        self._x, self._top = x, top
-        self.rows = [[0] * width for _ in range(height)]
-        self.owner = [[0] * width for _ in range(height)]
-
-    def at(self, x: float, y: float) -> tuple[int, int]:
-        """The dot of a point, from the top left."""
-        low, high = self._x
-        share = (x - low) / (high - low) if high > low else 0.0
-        down = 1.0 - min(1.0, y / self._top)
-        return round(share * (self.width * 2 - 1)), round(down * (self.height * 4 - 1))
-
-    def draw(self, points: Sequence[tuple[float, float]], owner: int, *, dotted: bool) -> None:
-        """Straight strokes from point to point; a single point is a dot."""
-        dots = [self.at(*point) for point in points]
-        for start, end in zip(dots, dots[1:] or dots, strict=False):
-            reach = max(abs(end[0] - start[0]), abs(end[1] - start[1]), 1)
-            for i in range(reach + 1):
-                x = round(start[0] + (end[0] - start[0]) * i / reach)
-                y = round(start[1] + (end[1] - start[1]) * i / reach)
-                if not dotted or x % 4 == 0 or len(dots) == 1:
-                    self._dot(x, y, owner)
-
-    def _dot(self, x: int, y: int, owner: int) -> None:
-        self.rows[y // 4][x // 2] |= _DOTS[x % 2][y % 4]
-        self.owner[y // 4][x // 2] = owner
-
-
-def _ends(drawn: Sequence[Series], grid: _Grid) -> list[Line]:
-    """The names, each in the row where its line ends, or the next free one."""
-    rows: list[Line] = [[] for _ in range(grid.height)]
-    for one in sorted(drawn, key=lambda s: -s.points[-1][1]):  # from the top down
-        y = grid.at(*one.points[-1])[1] // 4
-        free = [row for row in range(grid.height) if not rows[row]]
-        if free:
-            rows[min(free, key=lambda row: (abs(row - y), -row))] = [(f" {one.name}", one.style)]
-    return rows
-
-
-def _runs(row: list[int], owner: list[int], series: Sequence[Series]) -> Line:
-    line: Line = []
-    for bits, who in zip(row, owner, strict=True):
-        style = series[who].style if bits else ""
-        char = chr(0x2800 + bits) if bits else " "
-        if line and line[-1][1] == style:
-            line[-1] = (line[-1][0] + char, style)
-        else:
-            line.append((char, style))
-    return line
-
-
-def _axis(low: float, high: float, left: int, width: int, names: int) -> Line:
-    first, last = f"{math.floor(low)}", f"{math.ceil(high)} tokens"
-    room = width + names - cell_len(first) - 1
-    if cell_len(last) > room:
-        last = last.removesuffix(" tokens")
-    return [(" " * left + first + " " + fit(last, max(0, room), right=True), "quiet")]

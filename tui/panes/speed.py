@@ -15,13 +15,14 @@ from model.config import CacheMode
 from model.speed import Median, RaceReading, Reading
 from tui.cells import fit
 from tui.messages import CacheModeRequested
-from tui.plot import Series, plot, sparks
+from tui.plot import Axes, Series, plot, sparks
 from tui.widgets.choice import Choice
 from tui.widgets.fields import FieldPane
 from tui.widgets.lines import Line, Lines, set_title, wrap
 
 DASH = "–"
 HINT = "←→ mode · same text in all"
+AXES = Axes("tokens", "ms")
 PLOT = 4
 """Rows that a plot takes at least; with fewer there is a row of blocks for each mode."""
 
@@ -96,7 +97,7 @@ class SpeedReadout(Lines):
         below: list[Line] = [[(text, "")] for text in race_lines(reading.race if reading else None)]
         below += [[(text, "quiet")] for text in wrap(self._counts(), width)]
         series, room = _series(reading), height - len(above) - len(below)
-        drawn = plot(series, width, room, "ms") if room >= PLOT else sparks(series, width, "ms")
+        drawn = plot(series, width, room, AXES) if room >= PLOT else sparks(series, width, "ms")
         return [*above, *drawn, *below]
 
     def _counts(self) -> list[str]:
