@@ -43,6 +43,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "cannot do both.",
         reads_prompt=True,
     ),
+    Experiment(
+        "sums",
+        "The order of a sum",
+        "The same million float32 numbers give another sum in another order, and how many "
+        "parts they are cut into decides which.",
+    ),
 )
 
 
