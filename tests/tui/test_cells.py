@@ -131,7 +131,7 @@ def test_a_logarithmic_axis_gives_each_factor_the_same_room():
     points = tuple((10.0**n, 10.0**n) for n in range(4))
     rows = text_of(plot([Series("", points)], 44, 10, Axes(log_x=True, log_y=True)))
     marked = [(y, x) for y, row in enumerate(rows[:-1]) for x, c in enumerate(row) if c > "\u2800"]
-    assert len({x for _, x in marked}) >= 20
+    assert len({y for y, _ in marked}) == len(rows) - 1
     top, bottom = min(marked), max(marked)
     assert top[0] == 0 and bottom[0] == len(rows) - 2
     assert rows[-1].split() == ["1", "32", "1,000"]
