@@ -1,6 +1,6 @@
-"""Where the window keeps its files: the user's state and log folders.
+"""Where the window keeps its files: the user's data, state and log folders.
 
-``YINCHUANG_STATE`` in the environment names another folder for both.
+``YINCHUANG_STATE`` in the environment names another folder for all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from platformdirs import user_log_path, user_state_path
+from platformdirs import user_data_path, user_log_path, user_state_path
 
 APP = "yinchuang"
 
@@ -19,6 +19,12 @@ def state_folder() -> Path:
     """The folder of kept sessions; may not exist yet."""
     given = os.environ.get("YINCHUANG_STATE")
     return Path(given) if given else user_state_path(APP)
+
+
+def data_folder() -> Path:
+    """The folder of poems and conversations; may not exist yet."""
+    given = os.environ.get("YINCHUANG_STATE")
+    return Path(given) if given else user_data_path(APP)
 
 
 def log_path() -> Path:

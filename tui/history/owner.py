@@ -1,0 +1,80 @@
+"""Which writers are alive: each holds a lock on a file of its own as long as its process lives.
+
+The kernel gives the lock back however a process ends, so that a number that is used again or
+a clock that jumps cannot make a dead writer look alive. Knows files and locks only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from tui.history.records import new_id
+
+try:
+    import fcntl
+
+    def _lock(file: IO[str], *, wait: bool) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            return False
+        return True
+
+except ImportError:  # Windows
+    import msvcrt
+
+    def _lock(file: IO[str], *, wait: bool) -> bool:
+        mode = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK  # type: ignore[attr-defined]
+        try:
+            msvcrt.locking(file.fileno(), mode, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+
+
+class Owner:
+    """This writer, alive until ``close`` or the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder`` holds the locks. Raises ``OSError`` where it cannot be written."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.id = new_id()
+        self._path = folder / self.id
+        unborn = folder / f".{self.id}"
+        self._file = unborn.open("w", encoding="utf-8")
+        _lock(self._file, wait=True)
+        unborn.rename(self._path)  # under its name only when locked: else it would look dead
+
+    def close(self) -> None:
+        """From now on this writer counts as dead."""
+        with suppress(OSError):
+            self._path.unlink()
+        self._file.close()
+
+
+def alive(folder: Path, owner: str) -> bool:
+    """Whether the process of this writer still runs. A dead one's file is cleared away."""
+    path = folder / owner
+    try:
+        with path.open("r+", encoding="utf-8") as file:
+            if not _lock(file, wait=False):
+                return True
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # not ours to judge
+    with suppress(OSError):
+        path.unlink()
+    return False
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """While the block runs no other program is in a block of the same ``path``."""
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
+        _lock(file, wait=True)
+        yield
