@@ -49,6 +49,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "The same million float32 numbers give another sum in another order, and how many "
         "parts they are cut into decides which.",
     ),
+    Experiment(
+        "batch",
+        "One prompt among others",
+        "Alone a prompt gives the same logits to the bit; in a batch nearly all of them "
+        "change a little, and whether a token flips depends on how close the best two come.",
+    ),
 )
 
 
