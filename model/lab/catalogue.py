@@ -55,6 +55,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Alone a prompt gives the same logits to the bit; in a batch nearly all of them "
         "change a little, and whether a token flips depends on how close the best two come.",
     ),
+    Experiment(
+        "precision",
+        "Thirty-two bits against sixteen",
+        "In sixteen bits logits are held so coarsely that greedy texts diverge: near 16 "
+        "bfloat16 counts in steps of 0.125, and many steps are decided by less.",
+    ),
 )
 
 
