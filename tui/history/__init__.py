@@ -20,6 +20,7 @@ from tui.history.records import (
     Work,
 )
 from tui.history.scribe import Reply, Scribe
+from tui.history.search import search
 
 __all__ = [
     "Damaged",
@@ -37,4 +38,5 @@ __all__ = [
     "Unavailable",
     "Work",
     "open_history",
+    "search",
 ]

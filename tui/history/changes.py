@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from model.steps import Finished, Step
+from tui.history.folding import words
 from tui.history.records import Gone, Turn, Work, now, state_of, storable
 from tui.history.steps import encode
 
@@ -79,6 +80,7 @@ def put_turn(db: sqlite3.Connection, owner: str, turn: Turn) -> None:
          _json(turn.settings), _json(asdict(turn.finished)) if turn.finished else None,
          turn.created, turn.updated),
     )  # fmt: skip
+    _index(db, turn.id)
     activate(db, owner, turn.work, turn.id)
 
 
@@ -90,6 +92,7 @@ def end(db: sqlite3.Connection, owner: str, turn: str, finished: Finished) -> No
         "WHERE id = ?",
         (storable(finished.text), state_of(finished), _json(asdict(finished)), now(), turn),
     )
+    _index(db, turn)
     _work_changed(db, turn)
 
 
@@ -100,6 +103,7 @@ def resume(db: sqlite3.Connection, owner: str, turn: str) -> None:
         "UPDATE turns SET state = 'writing', owner = ?, finished = NULL, updated = ? WHERE id = ?",
         (owner, now(), turn),
     )
+    db.execute("DELETE FROM found WHERE rowid = (SELECT key FROM turns WHERE id = ?)", (turn,))
     _work_changed(db, turn)
 
 
@@ -139,10 +143,17 @@ def delete(db: sqlite3.Connection, owner: str, work: str) -> None:
 
 def interrupt(db: sqlite3.Connection, owner: str, dead: str) -> None:
     """What ``dead`` was writing will not go on."""
-    db.execute(
-        "UPDATE turns SET state = 'interrupted', owner = NULL WHERE owner = ?",
-        (dead,),
-    )
+    rows = db.execute("SELECT id FROM turns WHERE owner = ?", (dead,)).fetchall()
+    for (turn,) in rows:
+        db.execute("UPDATE turns SET state = 'interrupted', owner = NULL WHERE id = ?", (turn,))
+        _index(db, turn)
+
+
+def _index(db: sqlite3.Connection, turn: str) -> None:
+    """Let a turn be found by its text; nothing while it is being written."""
+    row = db.execute("SELECT key, text, state FROM turns WHERE id = ?", (turn,)).fetchone()
+    if row[2] != "writing":
+        db.execute("INSERT INTO found (rowid, text) VALUES (?, ?)", (row[0], words(row[1])))
 
 
 def _touch(db: sqlite3.Connection, statement: str, values: tuple[Any, ...]) -> None:

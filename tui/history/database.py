@@ -77,11 +77,8 @@ class History(Reading, Scribe):
 
     def close(self) -> None:
         """Give everything back. What this writer was still writing counts as interrupted."""
-        with self._writing, suppress(sqlite3.Error):
-            self._db.execute(
-                "UPDATE turns SET state = 'interrupted', owner = NULL WHERE owner = ?",
-                (self.owner,),
-            )
+        with suppress(HistoryError, sqlite3.Error):
+            self.apply([partial(changes.interrupt, dead=self.owner)])
         with suppress(sqlite3.Error):
             self._close_reading()
             self._db.close()

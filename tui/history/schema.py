@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from tui.history.folding import words
 from tui.history.records import Damaged, HistoryError, NewerVersion
 
 APPLICATION_ID = 0x59434831
@@ -69,12 +70,32 @@ CREATE TABLE windows (
 """
 
 
+SEARCH = """
+CREATE VIRTUAL TABLE found USING fts5 (text, tokenize = 'ascii');
+CREATE TRIGGER found_no_more AFTER DELETE ON turns BEGIN
+    DELETE FROM found WHERE rowid = old.key;
+END
+"""
+"""``rowid`` is the turn's key, ``text`` what ``folding.words`` makes of its text. Turns that
+are being written are not in it."""
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     for statement in TABLES.split(";"):  # executescript would commit in between
         connection.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables,)
+def _create_search(connection: sqlite3.Connection) -> None:
+    table, trigger = SEARCH.split(";", 1)
+    connection.execute(table)
+    connection.execute(trigger)
+    ended = connection.execute("SELECT key, text FROM turns WHERE state <> 'writing'")
+    connection.executemany(
+        "INSERT INTO found (rowid, text) VALUES (?, ?)", ((key, words(text)) for key, text in ended)
+    )
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_tables, _create_search)
 """The n-th one makes version n."""
 VERSION = len(MIGRATIONS)
 
