@@ -61,6 +61,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "In sixteen bits logits are held so coarsely that greedy texts diverge: near 16 "
         "bfloat16 counts in steps of 0.125, and many steps are decided by less.",
     ),
+    Experiment(
+        "cost",
+        "What a cache saves in multiply-adds",
+        "Writing N tokens costs O(N²d²) + O(N³d) without a cache and O(Nd²) + O(N²d) with one.",
+    ),
 )
 
 
