@@ -12,6 +12,7 @@ from model.errors import SettingError
 
 CacheMode = Literal["on", "off", "race"]
 TrainPrecision = Literal["float32", "bfloat16"]
+TokenizerKind = Literal["char", "bpe"]
 Stage = Literal[
     "mask", "repetition", "presence_frequency", "temperature", "top_k", "top_p", "min_p"
 ]
@@ -194,13 +195,18 @@ class TrainConfig:
     precision: TrainPrecision = "float32"
     """Of matrix products while training; weights and the held-out loss stay in float32.
     bfloat16 is two to three times as fast where the processor has units for it."""
+    tokenizer: TokenizerKind = "char"
+    """``char``: a token is a character of Tang verse; ``bpe``: a piece of Tang and Song verse
+    and ci."""
+    pieces: int = 8000
+    """Tokens of a ``bpe`` vocabulary, bytes and marks among them; the text sets the range."""
     eval_every: int = 250
     """Steps between held-out measurements."""
     save_every: int = 250
     """Steps between writes of the state that a killed run resumes from."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_tokens", "accumulate", "eval_every", "save_every"):
+        for name in ("steps", "batch_tokens", "accumulate", "pieces", "eval_every", "save_every"):
             _whole(name, getattr(self, name), low=1)
         for name in ("seed", "warmup"):
             _whole(name, getattr(self, name), low=0)
@@ -212,6 +218,8 @@ class TrainConfig:
             _real(name, getattr(self, name), low=0.0, high=1000.0)
         if self.precision not in ("float32", "bfloat16"):
             raise SettingError("precision", self.precision, "float32 or bfloat16")
+        if self.tokenizer not in ("char", "bpe"):
+            raise SettingError("tokenizer", self.tokenizer, "char or bpe")
 
     def rate(self, step: int) -> float:
         """The learning rate at ``step`` as a share of its full height, (0, 1]."""

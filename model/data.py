@@ -71,19 +71,37 @@ class Corpus:
     train: Sequence[np.ndarray]
     held_out: Sequence[np.ndarray]
     song: Sequence[np.ndarray] = ()
-    """Song poems, mixed in as the configuration's ``song_share`` says."""
+    """Song poems and ci, mixed in as the configuration's ``song_share`` says."""
 
 
 def encode_corpus(
-    train: Sequence[str], held_out: Sequence[str], song: Sequence[str], tokenizer: Tokenizer
+    train: Sequence[str],
+    held_out: Sequence[str],
+    song: Sequence[str],
+    tokenizer: Tokenizer,
+    ci: Sequence[str] = (),
 ) -> Corpus:
-    """Encode the texts; Song poems stand behind a start token of their own."""
+    """Encode the texts; Song poems and ci stand behind start tokens of their own."""
     song_start = getattr(tokenizer, "song_id", tokenizer.start_id)
+    ci_start = getattr(tokenizer, "ci_id", song_start)
     return Corpus(
         encode_poems(train, tokenizer),
         encode_poems(held_out, tokenizer),
-        encode_poems(song, tokenizer, song_start),
+        encode_poems(song, tokenizer, song_start) + encode_poems(ci, tokenizer, ci_start),
     )
+
+
+def token_characters(tokenizer: Tokenizer) -> Tensor:
+    """Characters that begin in each token, int64 ``[V]``: of a character that is spelled in
+    bytes the first byte counts it. The end of a poem counts as a character, as in a
+    vocabulary of characters it is one; the other special tokens count nothing."""
+    special = tokenizer.special_ids
+    counts = [
+        0 if token in special else sum(byte & 0xC0 != 0x80 for byte in tokenizer.piece_bytes(token))
+        for token in range(tokenizer.vocab_size)
+    ]
+    counts[tokenizer.end_id] = 1
+    return torch.tensor(counts)
 
 
 class BatchPlan:

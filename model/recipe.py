@@ -7,6 +7,7 @@ Knows the corpus' names and the engine; prints nothing.
 from __future__ import annotations
 
 import json
+import math
 import platform
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -24,22 +25,21 @@ from model.distributed import Processes
 from model.errors import CheckpointError, InputError
 from model.gpt import GPT
 from model.grow import deepen
-from model.tokenizers import CharTokenizer
+from model.tokenizers import CharTokenizer, Tokenizer, tokenizer_from_json
 from model.train import STATE_FORMAT, STATE_VERSION, Trainer
 
 MINIMUM = 2
 """A character that Tang training verse holds less often than this is unknown."""
 
-LIBRARIES = ("torch", "numpy", "safetensors", "opencc")
+LIBRARIES = ("torch", "numpy", "safetensors", "sentencepiece", "opencc")
 
 
 def saved_settings(folder: Path) -> dict[str, Any]:
     """The settings of the run whose state is in ``folder``, by the names of ``GPTConfig`` and
     ``TrainConfig``; empty where there is none. Raises ``CheckpointError`` for a damaged one."""
-    state = folder / "state.safetensors"
-    if not state.exists():
+    header = _saved_header(folder)
+    if not header:
         return {}
-    _, header = read_safetensors(state, STATE_FORMAT, STATE_VERSION)
     fixed = json.loads(header["fixed"])
     model = {name: value for name, value in fixed["model"].items() if name != "vocab_size"}
     return {**model, **fixed["train"]}
@@ -62,11 +62,13 @@ def make_trainer(
     shape = {k: v for k, v in settings.items() if k in GPTConfig.__dataclass_fields__}
     config = TrainConfig(**{k: v for k, v in settings.items() if k not in shape})
     GPTConfig(vocab_size=1, **shape)  # refuse before reading anything
-    texts = [poem.text for poem in read_built("tang.train")]
-    held_out = [poem.text for poem in read_built("tang.heldout")]
-    songs = [poem.text for poem in read_built("song.train")] if config.song_share else []
-    tokenizer = CharTokenizer.train(texts, MINIMUM)
-    corpus = encode_corpus(texts, held_out, songs, tokenizer)
+    texts = _texts("tang.train")
+    bpe = config.tokenizer == "bpe"
+    songs = _texts("song.train") if bpe or config.song_share else []
+    ci = _texts("ci.train") if bpe else []
+    tokenizer = _saved_tokenizer(folder) or _train_tokenizer(config, texts, [*songs, *ci])
+    mixed = (songs, ci) if config.song_share else ([], [])
+    corpus = encode_corpus(texts, _texts("tang.heldout"), mixed[0], tokenizer, mixed[1])
     torch.manual_seed(config.seed)
     wanted = GPTConfig(vocab_size=tokenizer.vocab_size, **shape)
     if grow_from is None:
@@ -75,7 +77,36 @@ def make_trainer(
     return Trainer(model, tokenizer, corpus, config, processes, folder, origin)
 
 
-def _grown(path: Path, wanted: GPTConfig, tokenizer: CharTokenizer) -> tuple[GPT, str]:
+def _texts(name: str) -> list[str]:
+    return [poem.text for poem in read_built(name)]
+
+
+def _train_tokenizer(config: TrainConfig, tang: list[str], others: list[str]) -> Tokenizer:
+    """Characters of Tang verse, or pieces of everything."""
+    if config.tokenizer == "char":
+        return CharTokenizer.train(tang, MINIMUM)
+    from model.sentencepieces import SentencePieceTokenizer
+
+    return SentencePieceTokenizer.train([*tang, *others], config.pieces)
+
+
+def _saved_tokenizer(folder: Path) -> Tokenizer | None:
+    """The tokenizer of the run whose state is in ``folder``: taking pieces from the corpus
+    again would give the same ones, a minute later. Early states do not hold it."""
+    header = _saved_header(folder)
+    return tokenizer_from_json(json.loads(header["tokenizer"])) if "tokenizer" in header else None
+
+
+def _saved_header(folder: Path) -> dict[str, str]:
+    """The header of the state in ``folder``; empty where there is none."""
+    state = folder / "state.safetensors"
+    if not state.exists():
+        return {}
+    _, header = read_safetensors(state, STATE_FORMAT, STATE_VERSION)
+    return header
+
+
+def _grown(path: Path, wanted: GPTConfig, tokenizer: Tokenizer) -> tuple[GPT, str]:
     """The checkpoint's model in the wanted shape, and a line that says where it came from."""
     old = load_checkpoint(path)
     if old.tokenizer.hash != tokenizer.hash:
@@ -114,11 +145,13 @@ def training_record(trainer: Trainer, name: str, held_out_loss: float) -> dict[s
             "song_poems": len(corpus.song),
             "held_out_poems": len(corpus.held_out),
             "held_out_tokens": sum(len(poem) - 1 for poem in corpus.held_out),
+            "vocabulary": trainer.tokenizer.vocab_size,
         },
         "origin": trainer.origin or "random weights",
         "steps": trainer.step,
         "tokens": trainer.tokens,
         "held_out_loss": held_out_loss,
+        "held_out_bits_per_character": held_out_loss / math.log(2),
         "seed": trainer.config.seed,
         "processes": trainer.processes.world,
         "settings": asdict(trainer.config),

@@ -37,6 +37,7 @@ class Tokenizer(Protocol):
     def end_ids(self) -> frozenset[int]:
         """Every token that ends a text, ``end_id`` among them: a chat model may have an end
         of turn beside its end of text, and generation stops at any."""
+
     unk_id: int
 
     @property
@@ -150,6 +151,10 @@ class CharTokenizer:
 def tokenizer_from_json(document: dict[str, Any]) -> Tokenizer:
     """The tokenizer that ``to_json`` described; refuses a kind it does not know."""
     kind = document.get("kind")
+    if kind == "bpe":
+        from model.sentencepieces import SentencePieceTokenizer  # the library loads where needed
+
+        return SentencePieceTokenizer.from_json(document)
     if kind != "char" or tuple(document.get("specials", ())) != CharTokenizer.SPECIALS:
         raise CheckpointError(
             f"tokenizer of kind {kind!r} is not one that this version reads; "

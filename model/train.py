@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from model.checkpoint import read_safetensors, write_safetensors
 from model.config import TrainConfig
-from model.data import IGNORE, Batch, BatchPlan, Corpus, evaluation_batches
+from model.data import IGNORE, Batch, BatchPlan, Corpus, evaluation_batches, token_characters
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
@@ -171,7 +171,7 @@ class Trainer:
         """Nats a character over the held-out poems; each poem read from its start, the end
         mark counted as a character, characters outside the vocabulary left out."""
         return held_out_loss(
-            self.model, self.corpus.held_out, self.tokenizer.unk_id, self.processes.device
+            self.model, self.corpus.held_out, self.tokenizer, self.processes.device
         )
 
     def save(self) -> None:
@@ -193,6 +193,7 @@ class Trainer:
             "version": str(STATE_VERSION),
             "progress": json.dumps(progress),
             "fixed": json.dumps(self._fixed()),
+            "tokenizer": json.dumps(self.tokenizer.to_json(), ensure_ascii=False),
         }
         write_safetensors(self.state_file, tensors, header)
 
@@ -245,7 +246,13 @@ class Trainer:
         own = json.loads(json.dumps(self._fixed()))
         # Early states do not say which text it was, only how long, and know no Song poems.
         theirs = {"corpus": own["corpus"], **saved}
-        since_added = {"song_share": 0.0, "fragment_longest": 256, "precision": "float32"}
+        since_added = {
+            "song_share": 0.0,
+            "fragment_longest": 256,
+            "precision": "float32",
+            "tokenizer": "char",
+            "pieces": 8000,
+        }
         theirs["train"] = {**since_added, **saved["train"]}
         earliest_decay = min(
             run["steps"] * (1 - run["decay"]) for run in (own["train"], theirs["train"])
@@ -285,14 +292,19 @@ def summed_loss(module: nn.Module, batch: Batch, device: torch.device) -> Tensor
 
 @torch.no_grad()
 def held_out_loss(
-    model: GPT, poems: Sequence[np.ndarray], unk_id: int, device: torch.device
+    model: GPT, poems: Sequence[np.ndarray], tokenizer: Tokenizer, device: torch.device
 ) -> float:
-    """Mean cross-entropy in nats a character over ``poems``, each from its start."""
+    """Cross-entropy over ``poems``, each from its start, divided by their characters: nats a
+    character for any tokenizer, so that models of other pieces compare."""
     model.eval()
+    characters = token_characters(tokenizer)
     nats, counted = 0.0, 0
     for batch in evaluation_batches(
-        poems, block_size=model.config.block_size, batch_tokens=4096, unk_id=unk_id
+        poems,
+        block_size=model.config.block_size,
+        batch_tokens=4096,
+        unk_id=tokenizer.unk_id,
     ):
         nats += float(summed_loss(model, batch, device))
-        counted += batch.counted
+        counted += int(characters[batch.targets[batch.targets != IGNORE]].sum())
     return nats / counted

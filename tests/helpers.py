@@ -16,12 +16,22 @@ from model.cache import KVCache
 from model.config import CacheMode, Controls, GPTConfig
 from model.generate import Generator
 from model.gpt import GPT
+from model.sentencepieces import SentencePieceTokenizer
 from model.steps import Finished, Step
 from model.tokenizers import CharTokenizer, Unknown
 
 HAN = "春眠不觉晓处闻啼鸟夜来风雨声花落知多少床前明月光疑是地上霜白日依山尽黄河入海流"
 MARKS = "，。\n"
 CHARACTERS = CharTokenizer([*HAN, *MARKS])
+
+VERSE = (
+    "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。",
+    "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+    "白日何短短，百年苦易满。黄河春风起，不知花落处。",
+    "千里黄河白日寒，春风不知花落处。夜来风雨黄河上，白日千里不知处。",
+)
+PIECES = SentencePieceTokenizer.train(VERSE, 325)
+"""Pieces of a few lines: single characters, 白日, 花落处 and 不知花落处, bytes for the rest."""
 
 
 @lru_cache(maxsize=8)

@@ -64,9 +64,7 @@ def test_half_precision_on_disk_halves_the_file_and_hardly_moves_the_loss(
     assert {p.dtype for p in loaded.parameters()} == {torch.float32}
     poems = encode_poems([HAN[i : i + 20] for i in range(0, 20, 2)], CHARACTERS)
     device = torch.device("cpu")
-    before, after = (
-        held_out_loss(m, poems, CHARACTERS.unk_id, device) for m in (tiny_gpt(), loaded)
-    )
+    before, after = (held_out_loss(m, poems, CHARACTERS, device) for m in (tiny_gpt(), loaded))
     assert before != after
     assert abs(before - after) < 1e-3
 

@@ -123,7 +123,7 @@ def test_the_held_out_loss_is_that_of_a_slow_reading(tmp_path: Path) -> None:
                 logits = slow_logits(gpt, poem[begin:target].tolist())[-1]
                 nats -= float(logits.log_softmax(-1)[poem[target]])
                 counted += 1
-    loss = held_out_loss(gpt, poems, CHARACTERS.unk_id, torch.device("cpu"))
+    loss = held_out_loss(gpt, poems, CHARACTERS, torch.device("cpu"))
     assert loss == pytest.approx(nats / counted, abs=1e-4)
 
 

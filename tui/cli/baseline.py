@@ -44,7 +44,7 @@ def baseline() -> int:
     for spec in (spec for spec in specs() if spec.available):
         handle = load(spec)
         poems = encode_poems(held_out, handle.tokenizer)
-        loss = held_out_loss(handle.model, poems, handle.tokenizer.unk_id, torch.device("cpu"))
+        loss = held_out_loss(handle.model, poems, handle.tokenizer, torch.device("cpu"))
         table.add_row(handle.title, f"{loss:.3f}", f"{loss - counting:+.3f}")
     print(f"{len(held_out):,} held-out poems, nats a character, end marks counted")
     print_table(table)

@@ -20,7 +20,7 @@ SETTINGS = (
     "layers", "heads", "width", "block", "dropout", "steps", "seed", "batch_tokens", "accumulate",
     "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share",
     "fragment_longest", "song_share",
-    "precision", "eval_every", "save_every",
+    "precision", "tokenizer", "pieces", "eval_every", "save_every",
 )  # fmt: skip
 
 
@@ -34,12 +34,12 @@ class TrainFlags:
     layers: Annotated[Number, option("--layers", text="Layers. [4]")] = None
     heads: Annotated[Number, option("--heads", text="Attention heads. [4]")] = None
     width: Annotated[Number, option("--width", text="Width of the model. [128]")] = None
-    block: Annotated[Number, option("--block", text="Longest context in characters. [128]")] = None
+    block: Annotated[Number, option("--block", text="Longest context in tokens. [128]")] = None
     dropout: Annotated[Number, option("--dropout", text="Share of activations dropped. [0]")] = None
     steps: Annotated[Number, option("--steps", text="Optimizer steps. [3000]")] = None
     seed: Annotated[Number, option("--seed", text="Of weights, order and dropout. [1]")] = None
     batch_tokens: Annotated[
-        Number, option("--batch-tokens", text="Characters a forward pass. [2048]")
+        Number, option("--batch-tokens", text="Tokens a forward pass. [2048]")
     ] = None
     accumulate: Annotated[Number, option("--accumulate", text="Forward passes a step. [2]")] = None
     warmup: Annotated[Number, option("--warmup", text="Steps of warm-up. [100]")] = None
@@ -59,7 +59,7 @@ class TrainFlags:
     ] = None
     save_every: Annotated[Number, option("--save-every", text="Steps between saves. [250]")] = None
     fragment_longest: Annotated[
-        Number, option("--fragment-longest", text="Characters of these at most. [256]")
+        Number, option("--fragment-longest", text="Tokens of these at most. [256]")
     ] = None
     song_share: Annotated[
         Number, option("--song-share", text="Song poems among the poems, tagged. [0]")
@@ -68,6 +68,11 @@ class TrainFlags:
         str | None,
         option("--precision", metavar="TYPE", text="float32, or bfloat16: faster. [float32]"),
     ] = None
+    tokenizer: Annotated[
+        str | None,
+        option("--tokenizer", metavar="KIND", text="char, or bpe: pieces of verse. [char]"),
+    ] = None
+    pieces: Annotated[Number, option("--pieces", text="Pieces of bpe, in all. [8000]")] = None
     grow_from: Annotated[
         str | None,
         option("--grow-from", metavar="FILE", text="Begin as this checkpoint, made deeper."),
