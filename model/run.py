@@ -34,9 +34,10 @@ class Run:
         stops: Sequence[str] = (),
     ) -> None:
         """``prompt``: ids with their start token. ``constrained_from``: where in the prompt
-        the constrained text begins (after the start token). ``given``: tokens taken as
-        generated already, under these ``stops``, so that a fork goes on exactly as the
-        original run would; nothing is taken from behind a stop string or an end."""
+        the text begins that a constraint holds for (after the start token). ``given``:
+        tokens taken as generated already, under these ``stops``, so that a fork goes on
+        exactly as the original run would; nothing is taken from behind a stop string or
+        an end."""
         self.tokenizer = tokenizer
         self.ids = list(prompt)
         self.prompt_length = len(self.ids)
@@ -45,6 +46,9 @@ class Run:
         self._decoder = StreamDecoder(tokenizer)
         self._scanner = StopScanner()
         self._free = _generable(tokenizer)
+        self._not_empty = self._free.clone()
+        self._not_empty[list(tokenizer.end_ids)] = False
+        self._begins = constrained_from
         self._exempt = ~self._free
         self._exempt[list(tokenizer.end_ids)] = True
         if self._matcher:
@@ -77,9 +81,14 @@ class Run:
         return self._matcher is not None and self._matcher.forced
 
     def allowed(self) -> Tensor:
-        """Tokens that may come next, bool ``[V]``; shared, never written to."""
+        """Tokens that may come next, bool ``[V]``; shared, never written to.
+
+        A text does not end before its first token: nothing at all is no poem.
+        """
         mask = self._matcher.mask() if self._matcher else None
-        return self._free if mask is None else mask
+        if mask is not None:
+            return mask
+        return self._not_empty if len(self.ids) == self._begins else self._free
 
     def uniform(self, seed: int) -> float:
         """The number that decides this step's draw: of seed and position alone."""

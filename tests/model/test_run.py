@@ -41,6 +41,14 @@ def seen(run: Run, controls: Controls = ON) -> set[str]:
     return set(characters(history.seen & ~history.exempt))
 
 
+def test_a_text_does_not_end_before_it_begins() -> None:
+    """A model may well give its end token a third of the probability at the start."""
+    end = CHARACTERS.end_id
+    assert not run_of("", "").allowed()[end]
+    assert run_of("", "春").allowed()[end]
+    assert run_of("春", "").allowed()[end]
+
+
 def test_no_penalty_no_history() -> None:
     assert run_of("春眠", "不觉").history(Controls()) is None
 
