@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from corpora.places import BUILT_NAMES, built_folder
 from model.checkpoint import load_checkpoint, read_safetensors
+from model.sentencepieces import SentencePieceTokenizer
 from model.train import STATE_FORMAT, STATE_VERSION
 from tests.cli.conftest import HAN, ROOT, Answer
 
@@ -129,6 +131,55 @@ def test_song_poems_are_added(run: Callable[..., Answer], place: Path) -> None:
     assert run(*RUN, "--steps", "1", "--song-share", "0.5").code == 0
     checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
     assert checkpoint.training["data"]["song_poems"] == 60
+
+
+def test_pieces_are_trained_kept_with_the_run_and_measured_by_the_character(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    bpe = ["--tokenizer", "bpe", "--pieces", "340", "--song-share", "0.5"]
+    answer = run(*RUN, *bpe, "--steps", "4")
+    assert answer.code == 0, answer.stderr
+    checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
+    tokenizer, record = checkpoint.tokenizer, checkpoint.training
+    assert isinstance(tokenizer, SentencePieceTokenizer)
+    assert tokenizer.vocab_size == checkpoint.model.config.vocab_size == 340
+    assert record["data"]["song_poems"] == 120  # Song poems and ci
+    characters = 60 * (4 * 6 + 1)  # with the ends
+    assert record["data"]["held_out_tokens"] < characters
+    per_piece = record["held_out_loss"] * characters / record["data"]["held_out_tokens"]
+    assert 5 < per_piece < 6.5, "an untrained model of 340 pieces has a loss near their logarithm"
+    bits = record["held_out_bits_per_character"]
+    assert bits == pytest.approx(record["held_out_loss"] / math.log(2))
+    for name in ("tang.train", "song.train", "ci.train"):
+        # Resumed, the vocabulary comes from the run: other text would give another.
+        path = built_folder() / f"{name}.jsonl"
+        path.write_text(path.read_text("utf-8").replace("春", "眠"), "utf-8")
+    assert "another poems" in run("train", "--name", "tiny").stderr
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        ("96000", "--pieces is 96000; it takes for this text 304 to "),
+        ("260", "--pieces is 260; it takes for this text at least 304: 43 characters, 256 bytes"),
+        ("0", "--pieces is 0; it takes a whole number of at least 1"),
+        ("many", "--pieces is 'many'"),
+    ],
+)
+def test_a_number_of_pieces_that_cannot_be_is_refused_with_the_range(
+    run: Callable[..., Answer], place: Path, pieces: str, said: str
+) -> None:
+    answer = run(*RUN, "--tokenizer", "bpe", "--pieces", pieces)
+    assert answer.code == 2
+    assert said in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert not (place / "runs").exists()
+
+
+def test_a_tokenizer_of_no_known_kind_is_refused(run: Callable[..., Answer], place: Path) -> None:
+    answer = run(*RUN, "--tokenizer", "words")
+    assert answer.code == 2
+    assert "--tokenizer is 'words'; it takes char or bpe" in answer.stderr
 
 
 def test_a_deeper_model_begins_where_a_trained_one_stands(
