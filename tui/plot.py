@@ -183,8 +183,12 @@ def _draw_bars(grid: Grid, series: Sequence[Series], xs: Sequence[float], up: _S
 def _ends(series: Sequence[Series], rows: int, scale: _Scale) -> list[Line]:
     """The names, each in the row where its line ends, or the next free one."""
     named: list[Line] = [[] for _ in range(rows)]
-    for one in sorted((s for s in series if s.points), key=lambda s: -s.points[-1][1]):
-        y = round((1 - scale.share(one.points[-1][1])) * (rows * 4 - 1)) // 4
+    ended = [
+        (round((1 - scale.share(one.points[-1][1])) * (rows * 4 - 1)) // 4, one)
+        for one in series
+        if one.points
+    ]
+    for y, one in sorted(ended, key=lambda end: end[0]):  # from the top down, equals in order
         free = [row for row in range(rows) if not named[row]]
         if free:
             named[min(free, key=lambda row: (abs(row - y), -row))] = [(f" {one.name}", one.style)]

@@ -5,8 +5,6 @@ Knows branches and formats; knows nothing of the window.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ from corpora.forms import FORMS, is_han
 from model.errors import InputError
 from model.steps import Finished
 from model.trace import Trace, TraceHeader, read_trace, write_trace
+from tui.files import write_whole
 from tui.session import Branch, FormSettings
 
 if TYPE_CHECKING:
@@ -35,9 +34,9 @@ def save_poem(path: Path, branch: Branch, handle: ModelHandle | None) -> None:
     """
     suffix = path.suffix.lower()
     if suffix == ".txt":
-        _write(path, verse_lines(branch.text) + "\n")
+        write_whole(path, verse_lines(branch.text) + "\n")
     elif suffix == ".md":
-        _write(path, as_markdown(branch))
+        write_whole(path, as_markdown(branch))
     elif suffix == ".jsonl":
         write_trace(path, [as_trace(branch, handle)])
     else:
@@ -117,20 +116,3 @@ def form_of(words: str | None) -> FormSettings:
     if name in ("五言", "七言") and heads:
         return FormSettings("acrostic", heads, characters=5 if name == "五言" else 7)
     return FormSettings()
-
-
-def _write(path: Path, text: str) -> None:
-    name = ""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path} ({error.strerror})") from error
-    finally:
-        if name:
-            Path(name).unlink(missing_ok=True)

@@ -15,3 +15,24 @@ def spec_of(name: str | None) -> ModelSpec:
 def load_model(name: str | None, threads: int) -> ModelHandle:
     """That model, loaded. Raises ``InputError`` or ``CheckpointError``."""
     return load(spec_of(name), threads)
+
+
+class Models:
+    """Models loaded once and shared, for a command that uses several."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = threads
+        self._loaded: dict[str, ModelHandle] = {}
+
+    def __call__(self, name: str | None) -> ModelHandle:
+        """The model called ``name``, or the default one. Raises as ``load_model`` does."""
+        spec = spec_of(name)
+        key = str(spec.path)
+        if key not in self._loaded:
+            self._loaded[key] = load(spec, self._threads)
+        return self._loaded[key]
+
+    @property
+    def loaded(self) -> list[ModelHandle]:
+        """Every model that was asked for, in that order."""
+        return list(self._loaded.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from corpora.forms import is_han
@@ -61,6 +62,20 @@ def say(text: str) -> None:
 
     line = one_line(text)
     print(f"{_QUIET}{line}{_PLAIN}" if styled(sys.stderr) else line, file=sys.stderr, flush=True)
+
+
+_STYLES = {"strong": "\x1b[1m", "quiet": _QUIET, "good": "\x1b[32m", "bad": "\x1b[1;31m"}
+
+
+def print_lines(lines: Iterable[Iterable[tuple[str, str]]]) -> None:
+    """Lines of (text, style name) on stdout; the styles only where they may be written."""
+    dressed = styled(sys.stdout)
+    for line in lines:
+        told = ""
+        for text, style in line:
+            code = _STYLES.get(style) if dressed else None
+            told += f"{code}{text}{_PLAIN}" if code and text else text
+        print(told.rstrip())
 
 
 class PoemPrinter:

@@ -1,0 +1,273 @@
+"""``lab``: the list of experiments, one of them run and printed, or all with a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from corpora.errors import UserError
+from model.errors import InputError
+from tui.cli.guard import FAILED, TRACEBACK_VARIABLE
+from tui.cli.options import Json, Model, Threads, argument, flags_named, option, switch, whole
+
+if TYPE_CHECKING:
+    from model.lab.base import Progress, Request
+    from model.lab.catalogue import Experiment
+    from tui.cli.interrupt import Interrupt
+    from tui.lab.outcome import Outcome
+
+ALL = "all"
+NEEDS = {"corpus": "the corpus", "chat": "a chat model"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+
+    @app.command("lab")
+    def command(
+        name: Annotated[
+            str | None, argument("NAME", "An experiment, or all; without one they are listed.")
+        ] = None,
+        model: Model = None,
+        prompt: Annotated[
+            str | None,
+            option("--prompt", metavar="TEXT", text="Instead of the experiment's own prompts."),
+        ] = None,
+        seed: Annotated[str, option("--seed", text="Of everything that is drawn. [1]")] = "1",
+        quick: Annotated[bool, switch("--quick", "Fewer samples: rough figures.")] = False,
+        plot: Annotated[
+            str | None,
+            option("--plot", metavar="FILE", text="Draw its plots there: .png or .svg."),
+        ] = None,
+        report: Annotated[
+            str | None,
+            option("--report", metavar="DIR", text="Write a Markdown report with all plots there."),
+        ] = None,
+        threads: Threads = "1",
+        json: Json = False,
+    ) -> int:
+        """Run the experiments of the lab: every claim about decoding, measured."""
+        with flags_named():
+            flags = Flags(
+                model,
+                prompt,
+                whole("seed", seed, 0, 2**64 - 1),
+                quick,
+                None if plot is None else Path(plot),
+                None if report is None else Path(report),
+                whole("threads", threads, 1, 1024),
+                json,
+            )
+        if name is None:
+            return listing(flags)
+        return run(name, flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The flags, checked."""
+
+    model: str | None
+    prompt: str | None
+    seed: int
+    quick: bool
+    plot: Path | None
+    report: Path | None
+    threads: int
+    json: bool
+
+
+def listing(flags: Flags) -> int:
+    """Print every experiment: name, title, needs, claim; the exit code."""
+    from model.lab.catalogue import EXPERIMENTS
+    from tui.cli.output import print_json
+
+    if flags.json:
+        print_json({"experiments": [_described(one) for one in EXPERIMENTS]})
+        return 0
+    from rich.table import Table
+
+    from tui.cli.output import print_table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    for heading in ("what it shows", "reads", "claim"):
+        table.add_column(heading)
+    for one in EXPERIMENTS:
+        table.add_row(one.name, one.title, needs_words(one), one.claim)
+    print_table(table)
+    print("run.py lab NAME runs one, run.py lab all --report DIR all of them.")
+    return 0
+
+
+def needs_words(experiment: Experiment) -> str:
+    """What it takes besides a model of verse, in a few words."""
+    words = [NEEDS[need] for need in experiment.uses]
+    return ", ".join([*words, "--prompt"] if experiment.reads_prompt else words) or "–"
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "claim": experiment.claim,
+        "uses": list(experiment.uses),
+        "reads_prompt": experiment.reads_prompt,
+    }
+
+
+def run(name: str, flags: Flags) -> int:
+    """Run one experiment, or all; 0 where every check holds, else 1.
+
+    Ctrl-C ends the experiment at hand at its next record; what was found before is kept.
+    """
+    from model.lab.catalogue import EXPERIMENTS, find
+
+    experiments = EXPERIMENTS if name == ALL else (find(name),)
+    _refuse(name, experiments, flags)
+    from tui.cli.interrupt import interruptible
+    from tui.cli.lab_report import Report
+    from tui.cli.loading import Models, spec_of
+
+    if flags.model is not None:
+        spec_of(flags.model)
+    models = Models(flags.threads)
+    request = _request(models, flags)
+    report = Report(flags.report, models, flags.quick) if flags.report else None
+    outcomes: list[Outcome] = []
+    with interruptible() as interrupt:
+        for outcome in _outcomes(experiments, request, interrupt):
+            outcomes.append(outcome)
+            if report:
+                report.add(outcome)
+            elif not flags.json:
+                _print(outcome, alone=name != ALL)
+        if flags.plot and outcomes[0].result:
+            _draw(outcomes[0], flags.plot)
+    if flags.json:
+        _print_json(name, outcomes)
+    if report:
+        print(f"{report.summary()}; {report.path}")
+    return interrupt.code or (0 if all(outcome.good for outcome in outcomes) else FAILED)
+
+
+def _refuse(name: str, experiments: Sequence[Experiment], flags: Flags) -> None:
+    """Raises ``InputError`` for flags that mean nothing here, before anything is run."""
+    if flags.plot is not None:
+        from tui.lab.pictures import SUFFIXES, available
+
+        if name == ALL:
+            raise InputError("--plot draws one experiment; lab all --report DIR draws them all")
+        if flags.plot.suffix[1:] not in SUFFIXES:
+            raise InputError(f"--plot is {str(flags.plot)!r}; it takes a .png or .svg file")
+        if not available():
+            raise InputError("--plot needs matplotlib: pip install 'yinchuang[train]'")
+    if flags.prompt is not None and not any(one.reads_prompt for one in experiments):
+        raise InputError(f"{name} reads no prompt: leave --prompt out")
+
+
+def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:
+    from model.lab.base import Request
+    from tui.cli.inputs import Reader
+    from tui.cli.output import say
+
+    reader = Reader()
+    prompt = None if flags.prompt is None else reader.verse(flags.prompt, "prompt")
+    for note in reader.notes:
+        say(note)
+    return Request(models, flags.model, prompt, flags.seed, flags.quick)
+
+
+def _outcomes(
+    experiments: Sequence[Experiment], request: Request, interrupt: Interrupt
+) -> Iterator[Outcome]:
+    """Each experiment's end; a single one that is refused is the command's refusal."""
+    import os
+    from dataclasses import replace
+
+    from tui.lab.outcome import run_experiment
+
+    for number, experiment in enumerate(experiments):
+        asked = request if experiment.reads_prompt else replace(request, prompt=None)
+        place = f"{number + 1}/{len(experiments)} " if len(experiments) > 1 else ""
+        with _progress(f"{place}{experiment.name}") as follow:
+            outcome = run_experiment(experiment, asked, follow, interrupt)
+        if outcome.error is not None:
+            broken = outcome.state == "failed"
+            if (broken and os.environ.get(TRACEBACK_VARIABLE)) or len(experiments) == 1:
+                raise outcome.error
+        yield outcome
+        if interrupt():
+            return
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error, where that is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    from tui.cells import shown
+    from tui.cli.output import console
+
+    out = console(stderr=True)
+    columns = (
+        TextColumn("{task.fields[name]}", markup=False),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Bar(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task("", name=name, total=None)
+
+        def follow(progress: Progress) -> None:
+            doing = shown(progress.doing)
+            bar.update(task, completed=progress.done, total=progress.total, description=doing)
+
+        yield follow
+
+
+def _print(outcome: Outcome, *, alone: bool) -> None:
+    """The sheet of an experiment on standard output."""
+    from tui.cli.output import console, print_lines
+    from tui.lab.sheet import folded, sheet
+
+    out = console()
+    width = out.width if out.is_terminal else 120
+    experiment = outcome.experiment
+    lines: list[Any] = [] if alone else [[]]
+    lines += [[(line, "strong")] for line in folded(experiment.title, width)]
+    lines += [[(line, "quiet")] for line in folded(experiment.claim, width)]
+    lines.append([])
+    if outcome.result is None:
+        lines += [[(f"{outcome.mark} {line}", "")] for line in folded(outcome.words(), width - 2)]
+    else:
+        lines += sheet(outcome.result, width)
+    print_lines(lines)
+
+
+def _draw(outcome: Outcome, path: Path) -> None:
+    from tui.cli.output import say
+    from tui.files import write_whole
+    from tui.lab.pictures import picture
+
+    plots = outcome.result.plots if outcome.result else ()
+    if not plots:
+        raise UserError(f"{outcome.experiment.name} has no plots: nothing is in {path}")
+    write_whole(path, picture(plots, path.suffix[1:]))
+    say(f"{path}: {len(plots)} plot{'s' if len(plots) > 1 else ''}")
+
+
+def _print_json(name: str, outcomes: Sequence[Outcome]) -> None:
+    """One document: of the experiment, or of all with how each ended."""
+    from tui.cli.output import print_json
+    from tui.lab.document import document
+
+    documents = [document(outcome) for outcome in outcomes]
+    print_json({"experiments": documents} if name == ALL else documents[0])

@@ -1,0 +1,107 @@
+"""A result as Markdown: what a report has of one experiment.
+
+Text of models, prompts and errors is escaped: nothing in it becomes a heading, a table's
+edge or a tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from model.lab.base import Check, Plot, Result, Table
+from tui.cells import shown_lines
+from tui.lab.outcome import Outcome
+from tui.lab.sheet import numeric, plot_lines, settings_words
+
+TEXT_PLOT = 90
+"""Cells of a plot drawn as text."""
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
+_LEADING = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)")
+
+Picture = Callable[[Plot], str | None]
+"""Draws a plot and gives its file's name; ``None`` where it cannot, and text stands in."""
+
+
+def section(outcome: Outcome, method: str, picture: Picture) -> str:
+    """Everything about one experiment, from its heading on."""
+    experiment, result = outcome.experiment, outcome.result
+    parts = [f"## {escaped(experiment.title)}"]
+    parts.append(f"**The claim.** {escaped(experiment.claim)}")
+    if method:
+        parts.append(f"**How it is measured.** {prose(method)}")
+    if result is None:
+        parts.append(f"**No result.** It {escaped(outcome.words())}.")
+        return "\n\n".join(parts) + "\n"
+    parts += body(result, picture)
+    told = settings_words(result)
+    again = f"`run.py lab {experiment.name}`, {outcome.seconds:.1f} s"
+    parts.append(f"*{again}{' · ' + escaped(told) if told else ''}*")
+    return "\n\n".join(parts) + "\n"
+
+
+def body(result: Result, picture: Picture) -> list[str]:
+    """Findings, tables, plots and checks, a block each."""
+    parts: list[str] = []
+    if result.findings:
+        parts.append("**What we get.**")
+        parts.append("\n".join(f"- {escaped(finding)}" for finding in result.findings))
+    for table in result.tables:
+        parts += [f"**{escaped(table.title)}**", table_text(table)]
+        if table.note:
+            parts.append(f"*{escaped(table.note)}*")
+    for plot in result.plots:
+        parts.append(plot_text(plot, picture(plot)))
+    if result.checks:
+        parts += ["**Checks.**", "\n".join(check_text(check) for check in result.checks)]
+    return parts
+
+
+def table_text(table: Table) -> str:
+    """The table with its numbers to the right."""
+    rows = [[escaped(column.name) for column in table.columns]]
+    rows.append(["---:" if numeric(table, at) else "---" for at in range(len(table.columns))])
+    rows += [
+        [escaped(column.text(cell)) for column, cell in zip(table.columns, row, strict=True)]
+        for row in table.rows
+    ]
+    return "\n".join(_row(cells) for cells in rows)
+
+
+def plot_text(plot: Plot, file: str | None) -> str:
+    """The picture, or the plot as text."""
+    if file is not None:
+        return f"![{escaped(plot.title)}]({file})"
+    lines = ["".join(text for text, _ in line).rstrip() for line in plot_lines(plot, TEXT_PLOT)]
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}text", *lines, fence])
+
+
+def check_text(check: Check) -> str:
+    """``- ✓ the claim: the figures``."""
+    detail = f": {escaped(check.detail)}" if check.detail else ""
+    return f"- {'✓' if check.holds else '✗'} {escaped(check.claim)}{detail}"
+
+
+def escaped(text: str) -> str:
+    """``text`` on one line, as Markdown that shows it as it is."""
+    line = " ".join(shown_lines(text).split("\n"))
+    return _LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
+
+
+def prose(text: str) -> str:
+    """Words of the program's own, in which names stand between pairs of backquotes."""
+    parts = text.split("``")
+    return "".join(f"`{part}`" if at % 2 else escaped(part) for at, part in enumerate(parts))
+
+
+def anchor(title: str) -> str:
+    """The name that readers of Markdown give to a heading, to be linked to."""
+    kept = re.sub(r"[^\w\- ]", "", title.lower())
+    return kept.replace(" ", "-")
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

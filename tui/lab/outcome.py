@@ -1,0 +1,86 @@
+"""An experiment run to its end, whatever the end is: a result, a reason, a stop.
+
+Knows nothing of who watches it; both front ends run experiments through here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Literal
+
+from corpora.errors import UserError
+from model.lab.base import Progress, Request, Result
+from model.lab.catalogue import Experiment
+
+State = Literal["done", "impossible", "failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run of an experiment ended."""
+
+    experiment: Experiment
+    state: State
+    """``impossible``: it needs what is not there, or was asked for what it refuses;
+    ``failed``: it broke, which is a fault of the program."""
+    seconds: float
+    result: Result | None = None
+    error: Exception | None = None
+
+    @property
+    def good(self) -> bool:
+        """It did not break, and every check that was made came out."""
+        return self.state != "failed" and (self.result is None or self.result.holds)
+
+    @property
+    def mark(self) -> str:
+        """✓ every check holds, ✗ one does not or it broke, ○ nothing was found out."""
+        if self.result is None:
+            return "✗" if self.state == "failed" else "○"
+        return "✓" if self.result.holds else "✗"
+
+    def words(self) -> str:
+        """How it ended, in a line: ``3 of 3 checks hold``, or why there is no result."""
+        if self.result is not None:
+            checks = self.result.checks
+            held = sum(check.holds for check in checks)
+            return f"{held} of {len(checks)} checks hold" if checks else "measured, nothing checked"
+        if self.state == "stopped":
+            return "stopped before its end"
+        told = str(self.error)
+        if self.state == "impossible":
+            return f"cannot run here: {told}"
+        return f"broke off, a fault of the program: {type(self.error).__name__}: {told}"
+
+
+def run_experiment(
+    experiment: Experiment,
+    request: Request,
+    on_progress: Callable[[Progress], None],
+    stopped: Callable[[], bool],
+) -> Outcome:
+    """Run ``experiment``; ``stopped`` is asked between its records, where it can be closed."""
+    began = time.monotonic()
+
+    def ended(
+        state: State, result: Result | None = None, error: Exception | None = None
+    ) -> Outcome:
+        return Outcome(experiment, state, time.monotonic() - began, result, error)
+
+    try:
+        records = experiment.run(request)
+        for record in records:
+            if isinstance(record, Result):
+                return ended("done", record)
+            on_progress(record)
+            if stopped():
+                if isinstance(records, Generator):
+                    records.close()
+                return ended("stopped")
+        raise ValueError("it ended without a result")
+    except UserError as error:
+        return ended("impossible", error=error)
+    except Exception as error:
+        return ended("failed", error=error)
