@@ -169,4 +169,4 @@ def _work_changed(db: sqlite3.Connection, turn: str) -> None:
 
 
 def _json(document: Any) -> str:
-    return json.dumps(document)
+    return storable(json.dumps(document, ensure_ascii=False))
