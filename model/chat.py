@@ -1,0 +1,159 @@
+"""A conversation's next reply: what of the conversation fits into the model, and the run
+that writes the reply with a cache that is kept from turn to turn.
+
+Knows messages and runs; knows nothing of branches, files or screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from model.config import Controls
+from model.errors import InputError
+from model.generate import ControlSource, Generator, Prompt
+from model.protocol import Held, LanguageModel
+from model.steps import Finished, Step
+from model.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from model.pretrained.template import Message
+
+ROOM_SHARE = 4
+"""One part in so many of the context is kept free for the reply, unless it may not be as long."""
+
+
+class Template(Protocol):
+    """How a model wants to be spoken to."""
+
+    def encode(self, messages: Sequence[Message]) -> list[int]:
+        """The ids of a conversation, up to where the next reply begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """As much of a conversation as a model can read before it replies."""
+
+    ids: tuple[int, ...]
+    left_out: int
+    """Messages that had to leave, the oldest; the system prompt never does."""
+    capacity: int
+    """Tokens that the model reads, reply included."""
+
+    @property
+    def room(self) -> int:
+        """Tokens left for the reply."""
+        return self.capacity - len(self.ids)
+
+
+def fit(
+    template: Template, messages: Sequence[Message], *, capacity: int, reply_tokens: int
+) -> Fitted:
+    """Leave out the oldest messages until a reply has room: whole questions with their answers,
+    so that what is left still begins with a question.
+
+    ``reply_tokens``: what the reply may take; a quarter of ``capacity`` is enough room. Raises
+    ``InputError`` where the last message alone is too long, or there is none.
+    """
+    system = [m for m in messages[:1] if m.role == "system"]
+    rest = list(messages[len(system) :])
+    if not rest:
+        raise InputError("there is nothing to reply to; write a message first")
+    room = min(reply_tokens, capacity // ROOM_SHARE)
+    begins = 0
+    while True:
+        ids = template.encode([*system, *rest[begins:]])
+        if len(ids) + room <= capacity:
+            return Fitted(tuple(ids), begins, capacity)
+        later = (i for i in range(begins + 1, len(rest)) if rest[i].role == "user")
+        following = next(later, None)
+        if following is None:
+            raise InputError(
+                f"the message takes {len(ids):,} tokens with what must stand around it; the model "
+                f"reads {capacity:,} and its reply needs {room:,} of them: shorten the message"
+            )
+        begins = following
+
+
+class Talk:
+    """One conversation with one model: its cache goes from reply to reply."""
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, template: Template) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.template = template
+        self._held: Held | None = None
+
+    @property
+    def capacity(self) -> int:
+        """Tokens that the model reads."""
+        return self.model.config.block_size
+
+    def fit(self, messages: Sequence[Message], reply_tokens: int) -> Fitted:
+        """What ``reply`` would read of ``messages``; see ``model.chat.fit``."""
+        return fit(self.template, messages, capacity=self.capacity, reply_tokens=reply_tokens)
+
+    def reply(
+        self,
+        messages: Sequence[Message],
+        controls: Controls | ControlSource,
+        *,
+        given: Sequence[int] = (),
+        inspected: bool = True,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """The reply to ``messages``, to be iterated. ``given``: tokens that it begins with (a
+        stopped reply that goes on, a fork). Only one reply may be iterated at a time.
+
+        Raises ``InputError`` where nothing can be replied to, see ``fit``.
+        """
+        ask = controls if callable(controls) else lambda: controls
+        fitted = self.fit(messages, max(ask().max_tokens, len(given) + 1))
+        held, self._held = self._held, None
+
+        def within() -> Controls:
+            """No longer than the model reads: its window must not slide over the question."""
+            asked = ask()
+            return replace(asked, max_tokens=min(asked.max_tokens, fitted.room))
+
+        generator = Generator(
+            self.model,
+            self.tokenizer,
+            Prompt(ids=fitted.ids),
+            within,
+            given=given,
+            inspected=inspected,
+            cancelled=cancelled,
+            held=held,
+        )
+        return Reply(self, fitted, generator)
+
+    def _take_back(self, generator: Generator) -> None:
+        self._held = generator.held
+
+
+class Reply:
+    """One reply: iterate it for its steps and its end."""
+
+    def __init__(self, talk: Talk, fitted: Fitted, generator: Generator) -> None:
+        self.fitted = fitted
+        self._talk = talk
+        self._generator = generator
+
+    @property
+    def given_text(self) -> str:
+        """What the given tokens make visible."""
+        return self._generator.run.given_text
+
+    @property
+    def used(self) -> int:
+        """Tokens of the context taken so far, of ``fitted.capacity``."""
+        return len(self._generator.run.ids)
+
+    def __iter__(self) -> Iterator[Step | Finished]:
+        """Steps, then ``Finished``. However it is left, the cache is the conversation's again."""
+        try:
+            yield from self._generator
+        finally:
+            self._talk._take_back(self._generator)
