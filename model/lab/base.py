@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from model.registry import ModelHandle
 
 Cell = str | int | float | bool | None
@@ -149,6 +151,8 @@ class Request:
     seed: int = 1
     quick: bool = False
     """Fewer samples and repeats: rough figures, for a first look and for tests."""
+    trace: Path | None = None
+    """A saved run to look at, instead of one written for the purpose, for those that read one."""
 
     def handle(self) -> ModelHandle:
         """The model asked for, or the default one."""

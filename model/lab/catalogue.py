@@ -28,6 +28,8 @@ class Experiment:
     uses: tuple[Need, ...] = ()
     reads_prompt: bool = False
     """Whether ``--prompt`` means anything to it."""
+    reads_trace: bool = False
+    """Whether it looks at a saved run where one is given."""
 
     def run(self, request: Request) -> Records:
         """Progress, then the result. Raises ``InputError`` for what cannot be run."""

@@ -1,0 +1,118 @@
+"""Texts for experiments to count in: many poems at once, or runs of one length.
+
+Generators, so that an experiment says how far it is and can be stopped at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+from model.batch import BatchGenerator
+from model.config import Controls, SamplerConfig
+from model.constraints import Constraint
+from model.generate import Generator as Run
+from model.generate import Prompt
+from model.lab.base import Progress
+from model.registry import ModelHandle
+from model.steps import Finished, FinishReason, Step
+
+LONGEST = 120
+"""Characters after which a poem is cut: nine in ten real ones are shorter."""
+AT_ONCE = 50
+"""Rows of a batch."""
+QUIET = 0.5
+"""Seconds between two progress records."""
+NOTHING = Prompt()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text that a model wrote."""
+
+    seed: int
+    text: str
+    """With the opening."""
+    steps: tuple[Step, ...]
+    reason: FinishReason
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """The generated ids."""
+        return tuple(step.token for step in self.steps)
+
+
+def write_poems(
+    handle: ModelHandle,
+    sampler: SamplerConfig,
+    seeds: Sequence[int],
+    during: Progress,
+    *,
+    prompt: Prompt = NOTHING,
+    longest: int = LONGEST,
+    constraint: Constraint | None = None,
+) -> Generator[Progress, None, list[Written]]:
+    """One poem for each of ``seeds``, in their order, of at most ``longest`` tokens and within
+    the model's block. What is yielded is ``during``, moved on by a poem each."""
+    room = handle.model.config.block_size - len(prompt.encode(handle.tokenizer))
+    controls = Controls(sampler, max_tokens=max(1, min(longest, room)))
+    poems: list[Written] = []
+    shown = time.monotonic()
+    for at in range(0, len(seeds), AT_ONCE):
+        part = seeds[at : at + AT_ONCE]
+        steps: list[list[Step]] = [[] for _ in part]
+        ends: list[Finished | None] = [None] * len(part)
+        batch = BatchGenerator(
+            handle.model, handle.tokenizer, prompt, controls, part, constraint=constraint
+        )
+        for row in batch:
+            if isinstance(row.event, Step):
+                steps[row.row].append(row.event)
+            else:
+                ends[row.row] = row.event
+            if time.monotonic() - shown > QUIET:
+                done = during.done + at + sum(end is not None for end in ends)
+                yield replace(during, done=done)
+                shown = time.monotonic()
+        poems += [
+            _written(seed, prompt, of_row, end)
+            for seed, of_row, end in zip(part, steps, ends, strict=True)
+            if end is not None
+        ]
+    return poems
+
+
+def write_one(
+    handle: ModelHandle,
+    controls: Controls,
+    during: Progress,
+    *,
+    prompt: Prompt = NOTHING,
+    constraint: Constraint | None = None,
+    inspected: bool = False,
+) -> Generator[Progress, None, Written]:
+    """One run to its end. Meanwhile ``during`` is yielded again and again."""
+    run = Run(
+        handle.model,
+        handle.tokenizer,
+        prompt,
+        controls,
+        constraint=constraint,
+        inspected=inspected,
+    )
+    steps: list[Step] = []
+    shown = time.monotonic()
+    for event in run:
+        if isinstance(event, Finished):
+            return _written(controls.seed, prompt, steps, event)
+        steps.append(event)
+        if time.monotonic() - shown > QUIET:
+            yield during
+            shown = time.monotonic()
+    raise AssertionError("a run ends with Finished")
+
+
+def _written(seed: int, prompt: Prompt, steps: Sequence[Step], end: Finished) -> Written:
+    text = prompt.text + "".join(step.text for step in steps) + end.text
+    return Written(seed, text, tuple(steps), end.reason)
