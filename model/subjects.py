@@ -6,7 +6,7 @@ Knows nothing of clocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,7 @@ from model.batch import BatchGenerator
 from model.config import CacheMode, Controls, GPTConfig, SamplerConfig
 from model.generate import Generator, Prompt
 from model.gpt import GPT
+from model.protocol import LanguageModel
 from model.registry import find, load
 from model.steps import Step
 from model.tokenizers import CharTokenizer, Tokenizer
@@ -40,15 +41,7 @@ class Subject:
     def write(self, tokens: int, cache: CacheMode = "on") -> list[int]:
         """Exactly ``tokens`` ids after a start token, as the command line writes without
         statistics. The same for both cache modes."""
-        run = Generator(
-            self.model,
-            self.tokenizer,
-            Prompt(),
-            _controls(tokens, cache),
-            constraint=Endless(),
-            inspected=False,
-        )
-        return [event.token for event in run if isinstance(event, Step)]
+        return [step.token for step in steps(self.model, self.tokenizer, tokens, cache)]
 
     def write_batch(self, tokens: int, seeds: Sequence[int]) -> int:
         """That for each of ``seeds``, all at once; how many ids were written altogether."""
@@ -61,6 +54,22 @@ class Subject:
             constraint=Endless(),
         )
         return sum(isinstance(row.event, Step) for row in rows)
+
+
+def steps(
+    model: LanguageModel, tokenizer: Tokenizer, tokens: int, cache: CacheMode = "on"
+) -> Iterator[Step]:
+    """``tokens`` tokens after a start token, without statistics and without an end; the same
+    ones for both cache modes."""
+    run = Generator(
+        model,
+        tokenizer,
+        Prompt(),
+        _controls(tokens, cache),
+        constraint=Endless(),
+        inspected=False,
+    )
+    return (event for event in run if isinstance(event, Step))
 
 
 def shipped(name: str) -> Subject:

@@ -68,6 +68,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "What a cache saves in multiply-adds",
         "Writing N tokens costs O(N²d²) + O(N³d) without a cache and O(Nd²) + O(N²d) with one.",
     ),
+    Experiment(
+        "cache",
+        "The cache: same text, less time, more memory",
+        "A cache changes no character; a token's time stays flat instead of growing with the "
+        "text, for 2 · layers · tokens · width · bytes of memory.",
+    ),
 )
 
 

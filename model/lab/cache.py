@@ -1,0 +1,302 @@
+"""The lesson's table: the same text with the cache and without, how long each takes, how a
+token's time grows with the text, and what the cache costs in memory.
+
+Of every model that is there, or of the one that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from model.benchmarks import GPT2
+from model.cache import KVCache
+from model.config import CacheMode, GPTConfig
+from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
+from model.lab.timing import MODES, NAMES, Pair, pace, pair, slope
+from model.protocol import Cache
+from model.registry import ModelHandle, specs
+
+LENGTHS, QUICK_LENGTHS = (32, 64, 120, 500), (8, 16)
+BUDGET, QUICK_BUDGET = 5.0, 0.0
+"""Seconds for the counted runs of one length."""
+TOO_LONG = 40.0
+"""Seconds that a run without cache may be expected to take; longer ones are left out."""
+LESSON = {32: (23, 12, 1.8), 64: (52, 26, 2.0), 120: (130, 49, 2.6)}
+"""Milliseconds without cache, with, and their ratio, for 4 layers of 128."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the keys and values of one token take, in bytes."""
+
+    name: str
+    formula: str
+    """Spelt out; empty where the model's shape is not known."""
+    by_formula: int | None
+    measured: float
+    """Bytes of the tensors that hold them, for each token."""
+    tokens: int
+    """That were held when they were measured."""
+    full: float
+    """Bytes at the longest context, as measured for each token."""
+    block_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One model."""
+
+    handle: ModelHandle
+    pairs: tuple[Pair, ...]
+    left_out: tuple[int, ...]
+    memory: Memory
+
+    @property
+    def name(self) -> str:
+        return self.handle.spec.name
+
+    @property
+    def longest(self) -> Pair:
+        """The longest text that was written."""
+        return self.pairs[-1]
+
+    def pace(self, mode: CacheMode) -> list[float]:
+        """Seconds of each token while the text fits the block; the first, a prefill, left out.
+        Token ``i`` of these is read with ``i + 2`` tokens of context."""
+        return pace(self.pairs, mode)[1 : self.handle.model.config.block_size]
+
+    def rise(self, mode: CacheMode) -> tuple[float, float]:
+        """Seconds that a token takes more for each one before it, and with none before it."""
+        return slope(self.pace(mode), first=2)
+
+
+def run(request: Request) -> Records:
+    """A progress record twice a second."""
+    yield Progress(0, 1, "the models")
+    lengths = QUICK_LENGTHS if request.quick else LENGTHS
+    budget = QUICK_BUDGET if request.quick else BUDGET
+    there = [spec.name for spec in specs() if spec.available]
+    measured: list[Measured] = []
+    for name in [request.model] if request.model else there:
+        handle = request.load(name)
+        pairs: list[Pair] = []
+        for tokens in lengths:
+            if pairs and _expected(pairs[-1], tokens) > TOO_LONG:
+                continue
+            title = f"{handle.spec.name}, {tokens} tokens"
+            pairs.append((yield from pair(handle.model, handle.tokenizer, tokens, budget, title)))
+        left_out = tuple(n for n in lengths if n not in [p.tokens for p in pairs])
+        memory = held_memory(handle.spec.name, handle.model.new_cache(), handle.model)
+        measured.append(Measured(handle, tuple(pairs), left_out, memory))
+    reference = gpt2_memory()
+    yield Result(
+        "cache",
+        (
+            *(_times(m) for m in measured),
+            _slopes(measured),
+            _memory([*(m.memory for m in measured), reference]),
+        ),
+        tuple(_pace_plot(m) for m in measured),
+        (*_checks(measured), _gpt2_check(reference)),
+        tuple(_findings(measured)),
+        {"models": [m.name for m in measured], "lengths": list(lengths), "budget_s": budget},
+    )
+
+
+def held_memory(name: str, cache: Cache, model: Any) -> Memory:
+    """Read a few tokens into ``cache`` and weigh the tensors that a snapshot of it holds."""
+    tokens = min(16, cache.capacity)
+    with torch.inference_mode():
+        model(torch.arange(tokens).remainder(model.config.vocab_size).view(1, -1), cache, last=True)
+    return _weighed(name, cache, *formula(model.config, _itemsize(model)))
+
+
+def gpt2_memory() -> Memory:
+    """GPT-2 small in float16, its cache alone: no weights are needed to weigh it."""
+    cache = KVCache(GPT2, dtype=torch.float16)
+    cache.advance(GPT2.block_size)
+    return _weighed("GPT-2 small, float16", cache, *formula(GPT2, torch.float16.itemsize))
+
+
+def formula(config: Any, itemsize: int) -> tuple[str, int | None]:
+    """Bytes of a token's keys and values by the shape, and the product spelt out.
+
+    2 · layers · width · bytes; where several query heads share one of keys and values
+    (Ainslie et al. 2023), the width is key-value heads · size of a head.
+    """
+    if isinstance(config, GPTConfig):
+        width, shape = config.n_embd, str(config.n_embd)
+    elif hasattr(config, "n_kv_head"):
+        width = config.n_kv_head * config.head_size
+        shape = f"{config.n_kv_head} heads · {config.head_size}"
+    else:
+        return "", None
+    return f"2 · {config.n_layer} · {shape} · {itemsize}", 2 * config.n_layer * width * itemsize
+
+
+def tensor_bytes(held: Any) -> int:
+    """Bytes of every tensor in a nest of tuples, lists and mappings."""
+    if isinstance(held, torch.Tensor):
+        return held.numel() * held.element_size()
+    if isinstance(held, dict):
+        return sum(map(tensor_bytes, held.values()))
+    return sum(map(tensor_bytes, held)) if isinstance(held, list | tuple) else 0
+
+
+def _itemsize(model: Any) -> int:
+    dtype: torch.dtype = getattr(model, "dtype", torch.float32)
+    return dtype.itemsize
+
+
+def _weighed(name: str, cache: Cache, text: str, by_formula: int | None) -> Memory:
+    a_token = tensor_bytes(cache.snapshot()) / cache.position
+    return Memory(
+        name, text, by_formula, a_token, cache.position, a_token * cache.capacity, cache.capacity
+    )
+
+
+def _expected(known: Pair, tokens: int) -> float:
+    """Seconds without cache, which grow with the square."""
+    return known.total("off") * (tokens / known.tokens) ** 2
+
+
+def _times(measured: Measured) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    for p in measured.pairs:
+        taken = [p.total(mode) * 1000 for mode in MODES]
+        rows.append(
+            (p.tokens, *taken, p.ratio, *LESSON.get(p.tokens, (None,) * 3), p.identical, p.n)
+        )
+    rows += [(n, *(None,) * 8) for n in measured.left_out]
+    heads = {"tokens": ",", "without (ms)": ",.0f", "with (ms)": ",.0f", "faster": ".1f"}
+    heads |= {"the lesson's without": ",.0f", "its with": ",.0f", "its faster": ".1f"}
+    return table(
+        f"{measured.handle.title}: the same text in both modes",
+        heads | {"identical": "", "n": ""},
+        rows,
+        "medians over n turns; the lesson's model has 4 layers of 128 and 6,289 characters."
+        + _block_note(measured)
+        + _left_out_note(measured),
+    )
+
+
+def _block_note(measured: Measured) -> str:
+    block = measured.handle.model.config.block_size
+    if measured.longest.tokens < block:
+        return ""
+    return (
+        f" Past {block} tokens the window slides: the oldest half is dropped and, with the "
+        "cache too, the rest is read again."
+    )
+
+
+def _left_out_note(measured: Measured) -> str:
+    if not measured.left_out:
+        return ""
+    minutes = _expected(measured.longest, measured.left_out[0]) / 60
+    return f" {measured.left_out[0]} would take {minutes:.0f} minutes without cache: left out."
+
+
+def _slopes(measured: Sequence[Measured]) -> Table:
+    rows = []
+    for m in measured:
+        for mode in MODES:
+            rise, base = m.rise(mode)
+            rows.append((m.name, NAMES[mode], base * 1e3, rise * 1e6, sum(p.n for p in m.pairs)))
+    return table(
+        "A token's time against the length of the text, a line fitted",
+        {"model": "", "": "", "at none (ms)": ".2f", "a token more (µs)": ".2f", "n": ""},
+        rows,
+        "through medians of eight neighbours, over n texts that begin alike, while the text "
+        "fits the block",
+    )
+
+
+def _memory(memories: Sequence[Memory]) -> Table:
+    return table(
+        "What the cache takes",
+        {
+            "model": "",
+            "2 · layers · width · bytes": "",
+            "bytes a token": ",",
+            "measured": ",.0f",
+            "longest context": ",",
+            "MB when full": ",.1f",
+        },
+        [
+            (m.name, m.formula or None, m.by_formula, m.measured, m.block_size, m.full / 1e6)
+            for m in memories
+        ],
+        "measured: the tensors that hold keys and values, for each token held. MB: 10⁶ bytes.",
+    )
+
+
+def _pace_plot(measured: Measured) -> Plot:
+    series = tuple(
+        Series(
+            NAMES[mode],
+            tuple((float(i + 2), s * 1000) for i, s in enumerate(measured.pace(mode))),
+        )
+        for mode in MODES
+    )
+    return Plot(
+        f"{measured.name}: a token's time by length", "tokens of context", "milliseconds", series
+    )
+
+
+def _checks(measured: Sequence[Measured]) -> Iterator[Check]:
+    for m in measured:
+        yield Check(
+            f"{m.name}: both modes write the same text",
+            all(p.identical for p in m.pairs),
+            ", ".join(f"{p.tokens} tokens" for p in m.pairs),
+        )
+        off, on = (m.rise(mode)[0] * 1e6 for mode in MODES)
+        yield Check(
+            f"{m.name}: with the cache a token's time is flat, without it linear",
+            off > 4 * abs(on),
+            f"{on:.1f} µs and {off:.1f} µs more a token",
+        )
+        if m.memory.by_formula is not None:
+            yield Check(
+                f"{m.name}: the cache takes what the formula says",
+                m.memory.measured == m.memory.by_formula,
+                f"{m.memory.measured:,.0f} bytes a token, {m.memory.formula}",
+            )
+
+
+def _gpt2_check(memory: Memory) -> Check:
+    return Check(
+        "GPT-2 small in float16: 36,864 bytes a token, 37.7 MB at 1,024",
+        memory.by_formula == memory.measured == 36_864 and round(memory.full / 1e6, 1) == 37.7,
+        f"{memory.measured:,.0f} bytes, {memory.full / 1e6:.1f} MB",
+    )
+
+
+def _findings(measured: Sequence[Measured]) -> Iterator[str]:
+    for m in measured:
+        p = m.longest
+        off, on = (m.rise(mode)[0] * 1e6 for mode in MODES)
+        yield (
+            f"{m.name}: {p.tokens} tokens are {p.ratio:.1f} times faster with the cache. Without "
+            f"it a token takes {off:.1f} µs more for each token before it, with it {on:.1f} µs."
+        )
+    known = [(m, p) for m in measured for p in m.pairs if p.tokens in LESSON]
+    if known:
+        m, p = max(known, key=lambda each: each[1].tokens)
+        ours, theirs = p.ratio, LESSON[p.tokens][2]
+        why = (
+            "a pass over one token is written for that here, so that less is spent besides the "
+            "computing, which is all that the cache saves"
+            if ours > theirs
+            else "more is spent here besides the computing, which is all that the cache saves"
+        )
+        yield f"At {p.tokens} tokens {m.name} gains {ours:.1f}, the lesson's model {theirs}: {why}."
+    yield (
+        "Whatever else the machine does slows both modes, which take turns: the ratios hold "
+        "better than the milliseconds."
+    )

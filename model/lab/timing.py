@@ -1,0 +1,130 @@
+"""Timing both cache modes: in turns, a run of each not counted, medians, n.
+
+As the bench does, but step by step, so that an experiment says how far it is and can be
+stopped; what happens between two steps is not timed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from model.config import CacheMode
+from model.lab.base import Progress
+from model.protocol import LanguageModel
+from model.steps import Step
+from model.subjects import steps
+from model.tokenizers import Tokenizer
+
+MODES: tuple[CacheMode, CacheMode] = ("off", "on")
+NAMES = {"off": "without cache", "on": "with cache"}
+MOST = 5
+"""Most repeats of one pair."""
+QUIET = 0.5
+"""Seconds between two progress records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One run."""
+
+    ids: tuple[int, ...]
+    seconds: tuple[float, ...]
+    """Of each token: its pass, its draw and its record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same text in both cache modes."""
+
+    tokens: int
+    runs: dict[CacheMode, tuple[Timed, ...]]
+
+    @property
+    def n(self) -> int:
+        """Counted runs of each mode."""
+        return len(self.runs["on"])
+
+    @property
+    def identical(self) -> bool:
+        """Every run of both modes wrote the same ids."""
+        return len({run.ids for runs in self.runs.values() for run in runs}) == 1
+
+    def total(self, mode: CacheMode) -> float:
+        """Median seconds of a whole run."""
+        return median(sum(run.seconds) for run in self.runs[mode])
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster the cache is."""
+        return self.total("off") / self.total("on")
+
+
+def pair(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    tokens: int,
+    budget: float,
+    title: str,
+    most: int = MOST,
+) -> Generator[Progress, None, Pair]:
+    """Write ``tokens`` tokens in both modes in turns, about as often as ``budget`` seconds
+    allow, at least once and at most ``most`` times; what is returned was measured.
+
+    The first turn is not counted, unless it alone takes the budget.
+    """
+    runs: dict[CacheMode, list[Timed]] = {mode: [] for mode in MODES}
+    spent, repeats = 0.0, 1
+    while len(runs["on"]) < repeats:
+        for mode in MODES:
+            run = yield from _timed(steps(model, tokenizer, tokens, mode), tokens, mode, title)
+            runs[mode].append(run)
+            spent += sum(run.seconds)
+        if len(runs["on"]) == 1:
+            repeats = min(most, int(budget / spent)) + 1
+    counted = {mode: tuple(all_runs[1:] or all_runs) for mode, all_runs in runs.items()}
+    return Pair(tokens, counted)
+
+
+def _timed(
+    run: Iterator[Step], tokens: int, mode: CacheMode, title: str
+) -> Generator[Progress, None, Timed]:
+    ids: list[int] = []
+    seconds: list[float] = []
+    shown = began = time.perf_counter()
+    for step in run:
+        now = time.perf_counter()
+        ids.append(step.token)
+        seconds.append(now - began)
+        if now - shown > QUIET:
+            yield Progress(len(ids), tokens, f"{title}, {NAMES[mode]}")
+            shown = time.perf_counter()
+        began = time.perf_counter()
+    return Timed(tuple(ids), tuple(seconds))
+
+
+def pace(pairs: Sequence[Pair], mode: CacheMode) -> list[float]:
+    """Median seconds of each token, in order, over all runs that reach it: texts of several
+    lengths begin alike."""
+    runs = [run.seconds for p in pairs for run in p.runs[mode]]
+    longest = max(map(len, runs))
+    return [median(run[i] for run in runs if i < len(run)) for i in range(longest)]
+
+
+def slope(seconds: list[float], first: int = 1, width: int = 8) -> tuple[float, float]:
+    """A line through the seconds of each token: (seconds a token more of context, at none).
+
+    ``first``: the context of the first. Fitted through medians of ``width`` neighbours, so
+    that a busy moment does not tilt it.
+    """
+    starts = range(0, len(seconds), width)
+    x = [first + at + (len(seconds[at : at + width]) - 1) / 2 for at in starts]
+    y = [median(seconds[at : at + width]) for at in starts]
+    if len(x) < 2:
+        return 0.0, y[0]
+    rise, base = np.polyfit(x, y, 1)
+    return float(rise), float(base)

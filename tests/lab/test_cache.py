@@ -1,0 +1,125 @@
+"""The cache experiment: sizes that are known, and times that were made up."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from model.cache import KVCache
+from model.config import GPTConfig
+from model.lab.base import collect
+from model.lab.cache import formula, gpt2_memory, held_memory, run, tensor_bytes
+from model.lab.timing import Pair, Timed, pace, pair, slope
+from tests.helpers import CHARACTERS, tiny_gpt
+from tests.lab.helpers import tiny_handle, tiny_request
+
+
+def timed(*seconds: float, ids: tuple[int, ...] = (1, 2, 3)) -> Timed:
+    return Timed(ids[: len(seconds)], seconds)
+
+
+def result_of(generator: Generator[Any, None, Pair]) -> Pair:
+    while True:
+        try:
+            next(generator)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+
+def test_gpt2_small_in_float16():
+    memory = gpt2_memory()
+    assert memory.by_formula == memory.measured == 36_864
+    assert memory.full == 36_864 * 1024
+
+
+def test_the_lessons_own_model():
+    assert formula(GPTConfig(6289), 4) == ("2 · 4 · 128 · 4", 4096)
+
+
+def test_shared_heads_make_the_cache_smaller():
+    """SmolLM2-135M: 9 query heads of 64 share 3 of keys and values."""
+    shape = SimpleNamespace(n_layer=30, n_kv_head=3, head_size=64)
+    assert formula(shape, 4) == ("2 · 30 · 3 heads · 64 · 4", 46_080)
+    assert formula(object(), 4) == ("", None)
+
+
+def test_what_a_cache_holds_is_weighed():
+    model = tiny_gpt()  # 2 layers of 32
+    memory = held_memory("tiny", model.new_cache(), model)
+    assert memory.measured == memory.by_formula == 2 * 2 * 32 * 4
+    assert memory.full == memory.measured * 32
+    bfloat16 = KVCache(model.config, dtype=torch.bfloat16)
+    bfloat16.advance(5)
+    assert tensor_bytes(bfloat16.snapshot()) == 5 * 2 * 2 * 32 * 2
+
+
+def test_tensors_are_found_wherever_they_stand():
+    held = {"a": [torch.zeros(3), (torch.zeros(2, dtype=torch.float16), 7)], "b": "text"}
+    assert tensor_bytes(held) == 3 * 4 + 2 * 2
+
+
+def test_a_pair_compares_medians():
+    measured = Pair(
+        3,
+        {
+            "off": (timed(1.0, 2.0, 3.0), timed(1.0, 2.0, 9.0), timed(1.0, 2.0, 4.0)),
+            "on": (timed(0.5, 0.5, 0.5),) * 3,
+        },
+    )
+    assert measured.total("off") == 7.0
+    assert measured.ratio == pytest.approx(7 / 1.5)
+    assert measured.identical
+    assert pace([measured], "off") == [1.0, 2.0, 4.0]
+
+
+def test_another_text_is_noticed():
+    runs = {"off": (timed(1.0, 1.0),), "on": (timed(1.0, 1.0, ids=(1, 9)),)}
+    assert not Pair(2, runs).identical  # type: ignore[arg-type]
+
+
+def test_a_pace_is_taken_over_texts_that_begin_alike():
+    short = Pair(1, {"off": (timed(1.0),), "on": (timed(5.0),)})
+    long = Pair(2, {"off": (timed(3.0, 4.0),), "on": (timed(5.0, 5.0),)})
+    assert pace([short, long], "off") == [2.0, 4.0]
+
+
+def test_a_line_is_found_and_one_outlier_is_not():
+    seconds = [0.5 + 0.25 * context for context in range(2, 82)]
+    assert slope(seconds, first=2) == pytest.approx((0.25, 0.5))
+    seconds[17] = 100.0
+    # the median of eight moves by half a step at most
+    assert slope(seconds, first=2)[0] == pytest.approx(0.25, rel=0.02)
+    assert slope([3.0], first=2) == (0.0, 3.0)
+
+
+@pytest.mark.parametrize(("budget", "n"), [(0.0, 1), (1e6, 3)])
+def test_repeats_follow_the_budget(budget: float, n: int):
+    measured = result_of(pair(tiny_gpt(), CHARACTERS, 5, budget, "tiny", most=3))
+    assert measured.n == n
+    assert measured.identical
+    assert len(measured.runs["on"][0].ids) == 5
+
+
+def test_every_length_is_written_alike_in_both_modes():
+    result = collect(run(tiny_request(model="tiny")))
+    times = result.tables[0]
+    assert times.column("tokens") == [8, 16]
+    assert times.column("identical") == [True, True]
+    same, _, memory, gpt2 = result.checks  # not the second: a small model's times are noise
+    assert same.holds and memory.holds and gpt2.holds
+
+
+def test_too_long_a_text_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("model.lab.cache.TOO_LONG", 0.0)
+    result = collect(run(tiny_request(model="tiny")))
+    assert result.tables[0].rows[1] == (16, *[None] * 8)
+    assert "left out" in result.tables[0].note
+
+
+def test_past_the_block_it_says_that_the_window_slides(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("model.lab.cache.QUICK_LENGTHS", (8, tiny_handle().model.config.block_size))
+    assert "slides" in collect(run(tiny_request(model="tiny"))).tables[0].note
