@@ -74,6 +74,20 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "A cache changes no character; a token's time stays flat instead of growing with the "
         "text, for 2 · layers · tokens · width · bytes of memory.",
     ),
+    Experiment(
+        "whatif",
+        "What would have flipped each token",
+        "A draw is a function of its u: a small turn of temperature, k or p gives another token, "
+        "and for each token the smallest can be found.",
+        reads_prompt=True,
+        reads_trace=True,
+    ),
+    Experiment(
+        "block512",
+        "Block 512, 500 characters",
+        "The longer the text the more the cache saves: 500 characters with a block of 512 "
+        "come out the same in both modes.",
+    ),
 )
 
 
