@@ -6,6 +6,7 @@ Knows what a form looks like on paper; knows nothing of models or tokens.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from corpora.errors import UserError
@@ -106,6 +107,12 @@ def shape_of(text: str) -> VerseForm | None:
 def is_han(char: str) -> bool:
     """Whether ``char`` is one Han character: no punctuation, no part of a character."""
     return len(char) == 1 and any(low <= ord(char) <= high for low, high in _HAN_RANGES)
+
+
+def han_characters() -> Iterator[str]:
+    """Every character that ``is_han`` takes for one, by code point: about 98,000."""
+    for low, high in _HAN_RANGES:
+        yield from map(chr, range(low, high + 1))
 
 
 def _romanised() -> dict[str, VerseForm]:

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from corpora.forms import COMMA, LINE_ENDS, STOP, VerseForm, is_han
 from model.errors import ConstraintError, SettingError, UnknownCharacters, visible
-from model.lexicon import HAN, Lexicon, Slot, lexicon_of, mask_of
+from model.lexicon import HAN, Lexicon, Mask, Slot, lexicon_of, mask_of, mask_within
+from model.spelling import is_whole
 from model.tokenizers import Tokenizer
 
 
@@ -30,7 +31,8 @@ class Matcher(Protocol):
 
     @property
     def forced(self) -> bool:
-        """The constraint leaves exactly one character here: a head, a final 。."""
+        """The constraint leaves exactly one token here: a final 。, a head that no longer
+        piece begins with."""
 
     @property
     def structural(self) -> Tensor:
@@ -186,7 +188,8 @@ class Plan:
 
 
 class FormMatcher:
-    """A ``Plan`` followed token by token: the position is the number of slots filled."""
+    """A ``Plan`` followed token by token: the position is the number of slots filled, and
+    the bytes that are written of a character spelled for the next one."""
 
     def __init__(self, plan: Plan, tokenizer: Tokenizer) -> None:
         self._plan = plan
@@ -198,7 +201,8 @@ class FormMatcher:
             for i in range(len(plan.slots) + 1)
         )
         self._position = 0
-        self._before: list[int] = []  # the position before each accepted token
+        self._begun = b""
+        self._before: list[tuple[int, bytes]] = []  # the state before each accepted token
 
     @property
     def finished(self) -> bool:
@@ -206,7 +210,7 @@ class FormMatcher:
 
     @property
     def forced(self) -> bool:
-        return not self.finished and len(self._plan.slots[self._position].characters) == 1
+        return self._here().forced
 
     @property
     def structural(self) -> Tensor:
@@ -214,20 +218,35 @@ class FormMatcher:
 
     def mask(self) -> Tensor:
         """[V] bool; all False once the form is full."""
-        return self._masks[self._position]
+        return self._here().tokens
 
     def accept(self, token: int) -> None:
         if not (0 <= token < self._lexicon.size and bool(self.mask()[token])):
             raise ConstraintError(self._refusal(token))
-        self._before.append(self._position)
-        self._position += self._lexicon.widths[token]
+        self._before.append((self._position, self._begun))
+        width = self._lexicon.widths.get(token)
+        if width is None:
+            self._spell(self._lexicon.byte(token))
+        else:
+            self._position += width
 
     def rollback(self, n: int) -> None:
         if not 0 <= n <= len(self._before):
             raise ValueError(f"cannot undo {n} tokens; {len(self._before)} were accepted")
         if n:
-            self._position = self._before[-n]
+            self._position, self._begun = self._before[-n]
             del self._before[-n:]
+
+    def _here(self) -> Mask:
+        if self._begun:
+            return mask_within(self._lexicon, self._plan.slots[self._position], self._begun)
+        return self._masks[self._position]
+
+    def _spell(self, byte: int) -> None:
+        self._begun += bytes([byte])
+        if is_whole(self._begun):
+            self._position += 1
+            self._begun = b""
 
     def _refusal(self, token: int) -> str:
         known = 0 <= token < self._lexicon.size
@@ -254,14 +273,15 @@ def _refuse_heads(heads: str) -> None:
 
 
 def _refuse_vocabulary(plan: Plan, lexicon: Lexicon) -> None:
-    """Every slot must be open to some single-character token. Then no position is a
-    dead end, since a matcher always stands between two characters."""
+    """Every slot must be open to some single-character token or to bytes. Then no position
+    is a dead end: a matcher stands between two characters, or within one that its bytes
+    can still become."""
     missing: dict[str, None] = {}
     for i, slot in enumerate(plan.slots):
-        if not slot.characters and not lexicon.has_han:
-            raise ConstraintError("the model's vocabulary holds no single Han character")
-        if not slot.characters or any(c in lexicon.singles for c in slot.characters):
+        if lexicon.writes(slot):
             continue
+        if not slot.characters:
+            raise ConstraintError("the model's vocabulary holds no single Han character")
         if not is_han(slot.characters):
             raise ConstraintError(f"{plan.where(i)}, which the model's vocabulary lacks")
         missing[slot.characters] = None

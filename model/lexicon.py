@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
 
-from corpora.forms import LINE_ENDS, is_han
+from corpora.forms import LINE_ENDS, han_characters, is_han
+from model.spelling import Spelling, byte_tokens
 from model.tokenizers import Tokenizer
 
 
@@ -29,17 +30,36 @@ class Slot:
 HAN = Slot()
 
 
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """What may come at one place."""
+
+    tokens: Tensor
+    """[V] bool, True where a token is allowed."""
+    forced: bool
+    """Exactly one is."""
+
+    @classmethod
+    def of(cls, tokens: Tensor) -> Mask:
+        """The mask of ``tokens``."""
+        return cls(tokens, int(tokens.sum()) == 1)
+
+
 class Lexicon:
-    """The tokens of a vocabulary that verse can be made of: only Han, ， and 。."""
+    """The tokens of a vocabulary that verse can be made of: only Han, ， and 。, and the
+    bytes of Han characters that no token writes whole."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         special = tokenizer.special_ids
-        texts = {
-            token: text
+        pieces = {
+            token: tokenizer.piece_bytes(token)
             for token in range(tokenizer.vocab_size)
             if token not in special
-            and (text := _text(tokenizer.piece_bytes(token)))
-            and all(is_han(c) or c in LINE_ENDS for c in text)
+        }
+        texts = {
+            token: text
+            for token, piece in pieces.items()
+            if (text := _text(piece)) and all(is_han(c) or c in LINE_ENDS for c in text)
         }
         self.size = tokenizer.vocab_size
         """Tokens of the whole vocabulary: V."""
@@ -50,6 +70,8 @@ class Lexicon:
         self.singles = frozenset(text for text in texts.values() if len(text) == 1)
         """Characters that are a token by themselves."""
         self.has_han = any(map(is_han, self.singles))
+        self.bytes = byte_tokens(pieces.items())
+        """The token of each byte, int64 [256]; ``None`` where not every byte has one."""
         self.tokens = torch.tensor(list(texts), dtype=torch.long)  # [U]
         padded = [[*map(ord, text), *[0] * (self.longest - len(text))] for text in texts.values()]
         self.codes = torch.tensor(padded, dtype=torch.int32).view(-1, self.longest)  # [U, longest]
@@ -57,9 +79,16 @@ class Lexicon:
             torch.tensor([all(c in LINE_ENDS for c in t) for t in texts.values()], dtype=torch.bool)
         )
 
-    def mask(self, window: Sequence[Slot]) -> Tensor:
-        """[V] bool: the tokens whose characters fit the slots of ``window`` from its
-        start on. A piece that runs past the window does not fit."""
+    def writes(self, slot: Slot) -> bool:
+        """Whether a character of ``slot`` is a token by itself or can be spelled."""
+        if self.bytes is not None:
+            return True
+        return any(c in self.singles for c in slot.characters) if slot.characters else self.has_han
+
+    def mask(self, window: Sequence[Slot]) -> Mask:
+        """The tokens whose characters fit the slots of ``window`` from its start on, and
+        the first bytes of what the first slot takes spelled. A piece that runs past the
+        window does not fit."""
         fits = torch.ones(len(self.tokens), dtype=torch.bool)  # [U]
         for column in range(self.longest):
             codes = self.codes[:, column]
@@ -70,7 +99,34 @@ class Lexicon:
                 found = torch.isin(codes, listed)
                 fine |= found if characters else ~found
             fits &= fine
-        return self._over_vocabulary(fits)
+        allowed = self._over_vocabulary(fits)
+        if window:
+            allowed |= self._spelled(window[0], b"")
+        return Mask.of(allowed)
+
+    def mask_within(self, slot: Slot, begun: bytes) -> Mask:
+        """The next bytes of a character for ``slot`` of which ``begun`` is written."""
+        return Mask.of(self._spelled(slot, begun))
+
+    def byte(self, token: int) -> int:
+        """The byte that a token spells, of those that verse can be made of."""
+        assert self.bytes is not None
+        return int((self.bytes == token).nonzero()[0, 0])
+
+    @cached_property
+    def _other_han(self) -> Spelling:
+        """Han characters that are no token. Those that are one are never spelled: the
+        tokenizer would not, and the model has not seen it done."""
+        return Spelling(c for c in han_characters() if c not in self.singles)
+
+    def _spelled(self, slot: Slot, begun: bytes) -> Tensor:
+        allowed = torch.zeros(self.size, dtype=torch.bool)
+        if self.bytes is None:
+            return allowed
+        listed = slot.characters
+        others = Spelling(c for c in listed if c not in self.singles) if listed else self._other_han
+        allowed[self.bytes[others.next_bytes(begun)]] = True
+        return allowed
 
     def _over_vocabulary(self, flags: Tensor) -> Tensor:
         """[U] flags put at their tokens' places: [V]."""
@@ -96,10 +152,16 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon:
 
 
 @lru_cache(maxsize=512)
-def mask_of(lexicon: Lexicon, window: tuple[Slot, ...]) -> Tensor:
+def mask_of(lexicon: Lexicon, window: tuple[Slot, ...]) -> Mask:
     """``lexicon.mask(window)``, built once: the same tensor for the same window, to be
     read only. No more slots than ``lexicon.longest`` matter."""
     return lexicon.mask(window)
+
+
+@lru_cache(maxsize=512)
+def mask_within(lexicon: Lexicon, slot: Slot, begun: bytes) -> Mask:
+    """``lexicon.mask_within(slot, begun)``, built once, to be read only."""
+    return lexicon.mask_within(slot, begun)
 
 
 def _text(piece: bytes) -> str:

@@ -12,6 +12,7 @@ from corpora.forms import FORMS, LINE_ENDS, VerseForm
 from model.constraints import Acrostic, Constraint, FixedForm, Matcher
 from model.errors import UnknownCharacters
 from model.tokenizers import CharTokenizer, Tokenizer, Unknown
+from tests.helpers import PIECES as SENTENCEPIECES
 
 HAN = "春眠不觉晓处闻啼鸟夜来风雨声花落知多少床前明月光疑是地上霜"
 PIECES = (
@@ -89,7 +90,7 @@ class PieceTokenizer:
 
 CHARACTERS = CharTokenizer([*HAN, *LINE_ENDS, *"！？、a7 \n□"])
 PIECEWISE = PieceTokenizer()
-TOKENIZERS: list[Tokenizer] = [CHARACTERS, PIECEWISE]
+TOKENIZERS: list[Tokenizer] = [CHARACTERS, PIECEWISE, SENTENCEPIECES]
 
 CASES: list[tuple[Constraint, VerseForm, str]] = [
     *((FixedForm(f), f, "") for f in FORMS.values()),
