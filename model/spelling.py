@@ -31,7 +31,8 @@ class Spelling:
         rows = self._bytes
         for column, byte in enumerate(begun):
             rows = rows[rows[:, column] == byte]
-        return torch.unique(rows[:, len(begun)]).long()
+        found: Tensor = torch.unique(rows[:, len(begun)])
+        return found.long()
 
 
 def byte_tokens(pieces: Iterable[tuple[int, bytes]]) -> Tensor | None:

@@ -21,6 +21,7 @@ from model.checkpoint import save_checkpoint
 from model.config import GPTConfig
 from model.gpt import GPT
 from model.tokenizers import CharTokenizer
+from tests.helpers import PIECES
 from tui.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,19 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model.tokens.weight.mul_(4)
     path = tmp_path_factory.mktemp("model") / "tiny.safetensors"
     save_checkpoint(path, model, tokenizer, {"held_out_loss": 5.5, "steps": 0})
+    return path
+
+
+@pytest.fixture(scope="session")
+def bpe_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with pieces of verse and bytes instead of characters."""
+    torch.manual_seed(6)
+    config = GPTConfig(PIECES.vocab_size, n_layer=2, n_head=2, n_embd=32, block_size=160)
+    model = GPT(config)
+    with torch.no_grad():
+        model.tokens.weight.mul_(4)
+    path = tmp_path_factory.mktemp("model") / "tiny-bpe.safetensors"
+    save_checkpoint(path, model, PIECES, {"held_out_loss": 5.5, "steps": 0})
     return path
 
 
