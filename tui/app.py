@@ -20,17 +20,16 @@ from textual.binding import BindingType
 
 from tui import messages as m
 from tui.actions import Commands
-from tui.autosave import EVERY_S, Autosave
 from tui.conductor import Conductor
 from tui.filing import Filing
 from tui.inspector import Inspector
+from tui.keeping import EVERY_S, Keeper, open_keeper
 from tui.leaving import HardExit, end_process
 from tui.loader import Loader
-from tui.places import log_to_file, state_folder
+from tui.places import log_to_file
 from tui.runs import Runs
 from tui.screen import MainScreen
 from tui.session import Session
-from tui.store import Store
 from tui.themes import DARK, LIGHT, THEMES
 from tui.worker import Source, Writer
 
@@ -54,12 +53,12 @@ class Yinchuang(Commands):
         self,
         session: Session,
         *,
-        store: Store | None = None,
+        keeper: Keeper | None = None,
         log_file: str = "",
         load: Callable[[str], ModelHandle] | None = None,
         greeting: str = "",
     ) -> None:
-        """``store``: where the session is kept. ``log_file``: where tracebacks go.
+        """``keeper``: keeps the session in the history. ``log_file``: where tracebacks go.
         ``load``: gives the model of a name; the registry's where None.
         ``greeting``: said at the start."""
         super().__init__()
@@ -74,9 +73,7 @@ class Yinchuang(Commands):
         self.main = MainScreen(session)
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
         self.filing = Filing(self)
-        self.autosave: Autosave | None = None
-        if store is not None:
-            self.autosave = Autosave(store, session, self._tell_later)
+        self.keeper = keeper
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
         self.main.writing = lambda: self.runs.writing
@@ -103,11 +100,13 @@ class Yinchuang(Commands):
         if self._greeting:
             self.main.say(self._greeting, "warning")
         self.loader.begin(self.session.model)
-        self.set_interval(EVERY_S, self._autosave)
+        if self.keeper is not None:
+            self.keeper.begin(self._tell_later)
+            self.set_interval(EVERY_S, self._keep_on)
 
-    def _autosave(self) -> None:
-        if self.autosave is not None:
-            self.autosave.tick()
+    def _keep_on(self) -> None:
+        if self.keeper is not None:
+            self.keeper.tick()
 
     def _start_writing(self, run_id: int, order: Source) -> None:
         self.run_worker(
@@ -208,9 +207,9 @@ class Yinchuang(Commands):
 
     def keep(self) -> None:
         """Save the session for the last time; doing it twice does nothing."""
-        if self.autosave is not None:
-            self.autosave.finish()
-            self.autosave = None
+        if self.keeper is not None:
+            self.keeper.finish()
+            self.keeper = None
 
     def on_leaving(self, call: Callable[[int], None]) -> None:
         """``call`` is told the exit code as soon as leaving begins."""
@@ -239,10 +238,10 @@ def run(model: str | None = None) -> int:
     """Open the window; returns the process's exit code. ``model``: name or path of the
     model to write with, the last one used where None."""
     log_file = log_to_file()
-    session, store = Session(), Store(state_folder())
-    greeting = store.load(session)
+    session = Session()
+    keeper, greeting = open_keeper(session)
     session.model = model or session.model or DEFAULT_MODEL
-    app = Yinchuang(session, store=store, log_file=str(log_file), greeting=greeting)
+    app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting)
     way_out = HardExit()
     app.on_leaving(way_out.arm)
     code = app.run() or 0

@@ -1,130 +1,268 @@
-"""A session as JSON documents and back. Knows every field that comes back on the next
-start, and nothing of files.
+"""The session in the history: what comes back on the next start, written while it changes.
+
+``Keeper`` looks at the session a few times a second and hands what is new to the history's
+thread; ``load`` makes a session of what was kept. Knows nothing of Textual.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from model.config import Controls
 from model.records import from_json
 from model.steps import Finished, Step
+from tui.history import History, HistoryError, Recorder, Reply, Turn, Work, open_history, windows
+from tui.history.steps import filled
 from tui.session import UNLIMITED, Branch, FormSettings, Look, Session, Settings
 
-VERSION = 1
-PLAIN = tuple(
-    field.name
-    for field in fields(Step)
-    if field.name not in ("controls", "inspection", "race", "logprob")
-)
-"""What of a step is written as it is. Inspections are computed again when looked at."""
+EVERY_S = 0.3
+"""How often ``tick`` wants to be called. With the recorder's own pause it stays under the
+second that a killed window may cost."""
+KEPT_BRANCHES = 40
+KEPT_STEPS = 60_000
+"""The newest branches come back by themselves, up to so many and so many steps in all; the
+others are in the history."""
+INTERRUPTED = "interrupted"
+ELSEWHERE = "being written in another window"
+
+log = logging.getLogger("yinchuang")
 
 
-def head_document(session: Session) -> dict[str, Any]:
-    """Everything but the branches."""
+@dataclass(slots=True)
+class Open:
+    """A branch that is being written."""
+
+    branch: Branch
+    reply: Reply
+    kept: int = 0
+    """Steps that have been handed over."""
+
+
+class Keeper:
+    """Keeps one window's session. All methods are called on the app's thread."""
+
+    def __init__(self, history: History, session: Session, place: int) -> None:
+        self.history = history
+        self.recorder: Recorder | None = None
+        """There from ``begin`` to ``finish``."""
+        self._session = session
+        self._place = place
+        self._known: dict[int, Branch] = {branch.id: branch for branch in session.branches}
+        self._open: list[Open] = []
+        self._window = ""
+        self._active: dict[str, str] = {}  # the branch on show of each work, as last kept
+
+    def begin(self, tell: Callable[[str], object]) -> None:
+        """From now on changes are kept. ``tell`` may be called from any thread."""
+        self.recorder = Recorder(self.history, tell)
+
+    def tick(self) -> None:
+        """Hand over what has changed. Call it every ``EVERY_S``."""
+        if self.recorder is None:
+            return
+        for branch in self._session.branches:
+            if branch.id not in self._known:
+                self._take(self.recorder, branch)
+        self._open = [each for each in self._open if not self._grown(each)]
+        self._show(self.recorder)
+
+    def finish(self) -> None:
+        """Write what there is, now, and give the history back; at the end."""
+        self.tick()
+        if self.recorder is not None:
+            if self.recorder.close():
+                self.history.close()
+            else:  # its thread still holds the history; the end of the process closes it
+                log.error("the history could not be written to its end")
+            self.recorder = None
+
+    def _take(self, recorder: Recorder, branch: Branch) -> None:
+        """Begin to keep a branch, unless it shows one that is kept already."""
+        self._known[branch.id] = branch
+        if branch.turn is not None:
+            return
+        origin = self._known.get(branch.parent or 0)
+        if branch.work is None and origin is not None:
+            branch.work = origin.work
+        if branch.work is None:
+            branch.work = recorder.create_poem(branch.model).id
+        branch.origin = origin.turn if origin and origin.work == branch.work else None
+        reply = recorder.start_reply(
+            branch.work,
+            parent=None,
+            role="poem",
+            model=branch.model,
+            text=branch.prompt,
+            controls=branch.steps[0].controls if branch.steps else self._session.settings.controls,
+            origin=branch.origin,
+            fork=branch.fork,
+            settings=branch_settings(branch),
+        )
+        branch.turn = reply.turn
+        self._active[branch.work] = reply.turn
+        self._open.append(Open(branch, reply))
+
+    def _grown(self, each: Open) -> bool:
+        """Hand over what a branch has grown by; whether it has ended."""
+        finished = each.branch.finished  # first: nothing comes after it
+        new = each.branch.steps[each.kept :]
+        each.kept += len(new)
+        each.reply.append_steps(new)
+        if finished is not None:
+            each.reply.finish(finished)
+        return finished is not None
+
+    def _show(self, recorder: Recorder) -> None:
+        branch = self._session.branch
+        if branch is not None and branch.work is not None and branch.turn is not None:
+            if self._active.get(branch.work) != branch.turn:
+                recorder.set_active(branch.work, branch.turn)
+            self._active[branch.work] = branch.turn
+        document = json.dumps(window_document(self._session), ensure_ascii=False)
+        if document != self._window:
+            self._window = document
+            windows.keep(recorder, self._place, document)
+
+
+def open_keeper(session: Session, path: Path | None = None) -> tuple[Keeper | None, str]:
+    """Fill ``session`` with what was kept; its keeper, and what the reader must be told.
+    None, with the reason, where nothing can be kept. ``path``: as ``open_history``."""
+    try:
+        history = open_history(path)
+    except HistoryError as error:
+        return None, f"Nothing is kept this time: {error}"
+    try:
+        place, document = windows.claim(history)
+    except HistoryError as error:
+        history.close()
+        return None, f"Nothing is kept this time: {error}"
+    told = history.notice
+    if document is not None:
+        try:
+            told = "\n".join(filter(None, (told, load(session, history, document))))
+        except Exception as error:  # whatever a file can hold must not keep the window shut
+            log.exception("the last session cannot be restored")
+            told = f"The last session could not be restored ({error}); its poems are in the history"
+    return Keeper(history, session, place), told
+
+
+def window_document(session: Session) -> dict[str, Any]:
+    """What a window comes back with, its poems by their ids."""
     look = asdict(session.look)
     look["pace"] = None if session.look.pace == UNLIMITED else session.look.pace
+    branch = session.branch
     return {
-        "version": VERSION,
         "settings": asdict(session.settings),
         "look": look,
         "model": session.model,
-        "current": session.current,
+        "branches": [branch.turn for branch in _newest(session.branches) if branch.turn],
+        "current": branch.turn if branch else None,
         "cursor": session.cursor,
     }
 
 
-def branch_document(branch: Branch, length: int) -> dict[str, Any]:
-    """A branch with its first ``length`` steps."""
-    controls: list[Controls] = []
-    rows = []
-    for step in branch.steps[:length]:
-        if not controls or step.controls is not controls[-1]:
-            controls.append(step.controls)
-        logprob = step.logprob if math.isfinite(step.logprob) else None
-        rows.append([*(getattr(step, name) for name in PLAIN), logprob, len(controls) - 1])
+def _newest(branches: Sequence[Branch]) -> list[Branch]:
+    kept: list[Branch] = []
+    steps = 0
+    for branch in reversed(branches[-KEPT_BRANCHES:]):
+        steps += len(branch.steps)
+        if kept and steps > KEPT_STEPS:
+            break
+        kept.insert(0, branch)
+    return kept
+
+
+def load(session: Session, history: History, document: dict[str, Any]) -> str:
+    """Make ``session`` what ``window_document`` wrote; what must be told about it. Poems that
+    were deleted are left out.
+
+    Raises ``TypeError``, ``ValueError``, ``KeyError`` or ``SettingError`` where the document is
+    not one; ``session`` is then unchanged.
+    """
+    settings = from_json(Settings, filled(document["settings"], asdict(Settings())))
+    pace = UNLIMITED if document["look"]["pace"] is None else document["look"]["pace"]
+    look = from_json(Look, filled({**document["look"], "pace": pace}, asdict(Look())))
+    model, cursor = str(document["model"]), document["cursor"]
+    branches, told = read_branches(history, history.these(document["branches"]))
+    for number, branch in enumerate(branches.values(), 1):
+        branch.id = number
+    _tie(branches)
+    current = branches.get(document["current"])
+    session.settings, session.look, session.model = settings, look, model
+    session.take(list(branches.values()), current.id if current else None, cursor)
+    return told
+
+
+def bring_back(session: Session, history: History, work: Work, turn: str) -> str:
+    """Put a kept poem's branches among those of the session and show the one of ``turn``; what
+    must be told about it. Branches that are there already stay."""
+    there = {branch.turn: branch for branch in session.branches if branch.turn}
+    turns = [each for each in history.turns(work.id) if each.id not in there]
+    fresh, told = read_branches(history, turns)
+    if fresh:
+        session.remember("the opened poem")
+    for branch in fresh.values():
+        session.add(branch)
+    _tie({**there, **fresh})
+    shown = there.get(turn) or fresh.get(turn)
+    if shown is not None:
+        session.show(shown.id)
+    return told
+
+
+def read_branches(history: History, turns: Sequence[Turn]) -> tuple[dict[str, Branch], str]:
+    """The branches that turns hold, by the turns' ids, not numbered yet; and what must be said
+    of those that cannot be read."""
+    branches: dict[str, Branch] = {}
+    faults: list[str] = []
+    for turn in turns:
+        try:
+            branches[turn.id] = branch_of(turn, history.steps(turn.id))
+        except Exception as error:  # one poem that nobody can read must not cost the others
+            log.exception("the branch %s cannot be read", turn.id)
+            faults.append(f"{turn.id} ({type(error).__name__}: {error})")
+    return branches, f"Cannot be read: {', '.join(faults)}" if faults else ""
+
+
+def branch_of(turn: Turn, steps: list[Step]) -> Branch:
+    """A kept turn as a branch, its number and its parent's left open.
+
+    Raises ``TypeError``, ``ValueError``, ``KeyError`` or ``SettingError`` where it is none.
+    """
+    settings = turn.settings
+    why = ELSEWHERE if turn.state == "writing" else INTERRUPTED
+    return Branch(
+        0,
+        str(settings["prompt"]),
+        from_json(FormSettings, filled(settings["form"], asdict(FormSettings()))),
+        turn.model,
+        fork=turn.fork,
+        chosen=frozenset(map(int, settings["chosen"])),
+        unknown=settings["unknown"],
+        steps=steps,
+        finished=turn.finished or Finished("cancelled", "", len(steps), 0.0, 0.0, why),
+        turn=turn.id,
+        work=turn.work,
+        origin=turn.origin,
+    )
+
+
+def _tie(branches: Mapping[str, Branch]) -> None:
+    """Let each branch know the number of the one that it was forked from."""
+    for branch in branches.values():
+        origin = branches.get(branch.origin or "")
+        branch.parent = origin.id if origin else None
+
+
+def branch_settings(branch: Branch) -> dict[str, Any]:
+    """What a poem's turn keeps beside its steps."""
     return {
-        "id": branch.id,
         "prompt": branch.prompt,
         "form": asdict(branch.form),
-        "model": branch.model,
-        "parent": branch.parent,
-        "fork": branch.fork,
         "chosen": sorted(branch.chosen),
         "unknown": branch.unknown,
-        "controls": [asdict(each) for each in controls],
-        "steps": rows,
-        "finished": asdict(branch.finished) if branch.finished else None,
     }
-
-
-def restore(session: Session, documents: Sequence[Any]) -> None:
-    """Fill ``session`` from a head and its branches.
-
-    Raises ``TypeError``, ``ValueError``, ``KeyError`` or ``SettingError`` where they are
-    not what this version writes; ``session`` is then unchanged.
-    """
-    head, *rest = documents
-    if head["version"] != VERSION:
-        raise ValueError(f"version {head['version']!r}; this program reads {VERSION}")
-    settings = from_json(Settings, _filled(head["settings"], asdict(Settings())))
-    pace = UNLIMITED if head["look"]["pace"] is None else head["look"]["pace"]
-    look = from_json(Look, _filled({**head["look"], "pace": pace}, asdict(Look())))
-    branches = [_branch(document) for document in rest]
-    model, current, cursor = str(head["model"]), head["current"], head["cursor"]
-    session.settings, session.look, session.model = settings, look, model
-    session.take(branches, current, cursor)
-
-
-def _filled(document: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """``document`` with the defaults of fields that it was written without."""
-    filled = {**defaults, **document}
-    for name, default in defaults.items():
-        if isinstance(default, dict) and isinstance(filled[name], dict):
-            filled[name] = _filled(filled[name], default)
-    return {name: _listed(value) for name, value in filled.items()}
-
-
-def _listed(value: Any) -> Any:
-    # defaults come with tuples where JSON has lists
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _branch(document: dict[str, Any]) -> Branch:
-    defaults = asdict(Controls())
-    controls = [from_json(Controls, _filled(each, defaults)) for each in document["controls"]]
-    steps = [_step(row, controls) for row in document["steps"]]
-    finished = document["finished"]
-    return Branch(
-        int(document["id"]),
-        str(document["prompt"]),
-        from_json(FormSettings, document["form"]),
-        str(document["model"]),
-        parent=document["parent"],
-        fork=int(document["fork"]),
-        chosen=frozenset(map(int, document["chosen"])),
-        unknown=document["unknown"],
-        steps=steps,
-        # what had no end was being written when the last session broke off
-        finished=from_json(Finished, finished)
-        if finished
-        else Finished("cancelled", "", len(steps), 0.0, 0.0),
-    )
-
-
-def _step(row: list[Any], controls: list[Controls]) -> Step:
-    *plain, logprob, place = row
-    values = dict(zip(PLAIN, plain, strict=True))
-    for name in ("position", "token"):
-        if type(values[name]) is not int:
-            raise TypeError(f"{name} is {values[name]!r}")
-    if type(values["text"]) is not str:
-        raise TypeError(f"text is {values['text']!r}")
-    return Step(
-        **values,
-        logprob=-math.inf if logprob is None else float(logprob),
-        controls=controls[place],
-    )

@@ -117,6 +117,7 @@ class Runs:
             chosen=frozenset(i for i in branch.chosen if i < index) | {index},
             steps=[*shared, taken],
             finished=None,
+            turn=None,
         )
         self._begin(fork, fork.tokens)
 

@@ -180,7 +180,7 @@ class MainScreen(Screen[None]):
         if not branch.finished:
             return title, ""  # the count stands in the status line: a border is dear to redraw
         written = sum(bool(step.text) for step in branch.steps)
-        return title, f"{ENDINGS[branch.finished.reason]} · {written} characters written"
+        return title, f"{ending(branch)} · {written} characters written"
 
     # room
 
@@ -213,12 +213,20 @@ def branch_words(session: Session, branch: Branch) -> str:
     while parent is not None:
         depth, parent = depth + 1, session.find(parent.parent)
     origin = f"{'  ' * depth}└ from {branch.parent} at {branch.fork + 1} " if depth else ""
-    ending = ENDINGS[branch.finished.reason] if branch.finished else "being written"
     text = branch.text.replace("\n", "")
     if branch.parent is not None and depth:
         start = sum(len(step.text) for step in branch.steps[: branch.fork]) + len(branch.prompt)
         text = f"…{text[max(0, start - 2) :]}"
-    return f"{branch.id} {origin}{text[:24]} · {ending}"
+    return f"{branch.id} {origin}{text[:24]} · {ending(branch)}"
+
+
+def ending(branch: Branch) -> str:
+    """How a branch ended, in words."""
+    if branch.finished is None:
+        return "being written"
+    if branch.finished.reason == "cancelled" and branch.finished.detail:
+        return branch.finished.detail  # nobody stopped it: it was interrupted
+    return ENDINGS[branch.finished.reason]
 
 
 def pace_words(pace: float) -> str:

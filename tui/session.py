@@ -97,6 +97,12 @@ class Branch:
     steps: list[Step] = field(default_factory=list)
     """Every generated step from the start, those shared with the parent included."""
     finished: Finished | None = None
+    turn: str | None = None
+    """Id under which the history keeps it; None as long as it does not."""
+    work: str | None = None
+    """Id of the poem in the history whose branch it is."""
+    origin: str | None = None
+    """As ``parent``, by its id in the history: there are branches that no session holds."""
 
     @property
     def text(self) -> str:
@@ -190,10 +196,18 @@ class Session:
     def take(self, branches: list[Branch], current: int | None, cursor: int | None) -> None:
         """Take over the branches of a kept session."""
         self.branches = branches
-        self._next_id = 1 + max((branch.id for branch in branches), default=0)
+        self._next_id = max(self._next_id, 1 + max((branch.id for branch in branches), default=0))
         known = self.find(current) is not None
         self.current = current if known else (branches[-1].id if branches else None)
         self.cursor = cursor if known else None
+
+    def forget(self, work: str) -> None:
+        """Take away the branches of a poem that the history no longer has."""
+        left = [branch for branch in self.branches if branch.work != work]
+        for branch in self.branches:
+            if branch.work == work:
+                branch.turn = branch.work = branch.origin = None
+        self.take(left, self.current, self.cursor)
 
     def show(self, branch_id: int) -> None:
         """Make a branch the one on show, at its newest step."""

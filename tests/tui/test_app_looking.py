@@ -22,11 +22,11 @@ from tests.tui.window import (
     write_to,
 )
 from tui.commands import COMMANDS
+from tui.keeping import open_keeper
 from tui.messages import ForkRequested
 from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.session import UNLIMITED, FormSettings, Session
-from tui.store import Store
 
 CONTROLS = Controls(max_tokens=40, seed=5)
 
@@ -176,18 +176,18 @@ async def test_the_branch_list_brings_a_branch_back():
 
 
 async def test_a_session_comes_back(tmp_path):
-    model = endless()
-    store = Store(tmp_path)
-    async with window(model, session=session_of(), store=store) as (app, pilot):
+    model, path = endless(), tmp_path / "history.sqlite3"
+    keeper, _ = open_keeper(session := session_of(), path)
+    async with window(model, session=session, keeper=keeper) as (app, pilot):
         await write(app, pilot, "春眠")
         await finished(app, pilot)
         text = app.session.branch.text
         app.conductor.set_cache("race")
         await pilot.press("ctrl+t")
         app.keep()
-    store, session = Store(tmp_path), Session()
-    assert store.load(session) == ""
-    async with window(model, session=session, store=store) as (app, pilot):
+    keeper, greeting = open_keeper(session := Session(), path)
+    assert greeting == ""
+    async with window(model, session=session, keeper=keeper) as (app, pilot):
         assert app.session.branch.text == text
         assert poem_text(app) == text
         assert app.session.settings.controls.cache == "race"
@@ -195,6 +195,7 @@ async def test_a_session_comes_back(tmp_path):
         assert app.main.query_one("#opening").value == "春眠"
         app.conductor.look(1)  # inspected anew: the file does not keep inspections
         await wait_until(pilot, lambda: app.session.step.inspection is not None)
+        app.keep()
 
 
 async def test_a_trace_is_saved_opened_and_replayed(tmp_path):

@@ -25,6 +25,8 @@ def test_the_window_opens_without_torch(module):
     assert not loaded(module) & {"torch", "numpy", "opencc", "pypinyin"}
 
 
-@pytest.mark.parametrize("module", ["tui.session", "tui.store", "tui.poemfiles", "tui.orders"])
+@pytest.mark.parametrize(
+    "module", ["tui.session", "tui.keeping", "tui.history", "tui.poemfiles", "tui.orders"]
+)
 def test_the_state_knows_no_interface(module):
     assert not loaded(module) & {"textual", "torch"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import pty
 import re
@@ -20,8 +19,10 @@ import pytest
 
 from model.checkpoint import save_checkpoint
 from tests.helpers import CHARACTERS, tiny_gpt
+from tui.history import Turn, open_history
+from tui.keeping import open_keeper
+from tui.screen import ending
 from tui.session import FormSettings, Session
-from tui.store import Store
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120.0
@@ -106,23 +107,25 @@ class Terminal:
 def terminal(tmp_path):
     model = tmp_path / "tiny.safetensors"
     save_checkpoint(model, tiny_gpt(block_size=64), CHARACTERS, {})
-    session = Session()
+    keeper, _ = open_keeper(session := Session(), tmp_path / "history.sqlite3")
     session.model = str(model)
     # a poem of 64 characters at two a second: it is still being written when the test acts
     session.change("all", form=FormSettings("fixed", "", "七律"))
     session.look.pace = 2.0
-    store = Store(tmp_path)
-    store.save(store.snapshot(session))
-    store.close()
+    keeper.begin(print)
+    keeper.finish()
     opened = Terminal(tmp_path)
     yield opened
     opened.close()
 
 
-def kept(folder: Path) -> list[dict]:
-    """The branches of the kept session."""
-    lines = (folder / "session.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines[1:]]
+def kept(folder: Path) -> list[tuple[Turn, int]]:
+    """The branches of the history, and how many steps each has."""
+    history = open_history(folder / "history.sqlite3")
+    turns = [turn for work in history.works() for turn in history.turns(work.id)]
+    counted = [(turn, len(history.steps(turn.id))) for turn in turns]
+    history.close()
+    return counted
 
 
 def test_type_toggle_and_quit(terminal, tmp_path):
@@ -135,9 +138,10 @@ def test_type_toggle_and_quit(terminal, tmp_path):
     assert terminal.wait_for_the_end() == 0
     assert terminal.restored()
     assert "Traceback" not in terminal.text()
-    (branch,) = kept(tmp_path)
-    assert branch["prompt"] == "床前明月光"
-    assert len(branch["steps"]) >= 1
+    ((branch, steps),) = kept(tmp_path)
+    assert branch.settings["prompt"] == "床前明月光"
+    assert branch.state == "stopped"
+    assert steps >= 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -148,7 +152,9 @@ def test_a_signal_in_the_middle_of_a_stream(terminal, tmp_path, number):
     terminal.process.send_signal(number)
     assert terminal.wait_for_the_end() == 0
     assert terminal.restored()
-    assert len(kept(tmp_path)[0]["steps"]) >= 1
+    ((branch, steps),) = kept(tmp_path)
+    assert branch.state == "stopped"
+    assert steps >= 1
 
 
 def test_quitting_while_the_model_loads(terminal):
@@ -162,14 +168,15 @@ def test_a_killed_window_loses_little(terminal, tmp_path):
     terminal.wait_for("Opening")
     terminal.type("春\r")
     ends = time.monotonic() + PATIENCE_S
-    while not any(branch["steps"] for branch in kept(tmp_path)):
+    while not any(steps for _, steps in kept(tmp_path)):
         assert time.monotonic() < ends
         terminal.read(0.1)
+    assert kept(tmp_path)[0][0].state == "writing"
     terminal.process.kill()
     terminal.process.wait()
-    session, store = Session(), Store(tmp_path)
-    assert store.load(session) == ""
-    store.close()
+    keeper, greeting = open_keeper(session := Session(), tmp_path / "history.sqlite3")
+    assert greeting == ""
     assert session.branch.prompt == "春"
-    assert session.branch.finished.reason == "cancelled"
+    assert ending(session.branch) == "interrupted"
     assert session.branch.text.startswith("春")
+    keeper.history.close()

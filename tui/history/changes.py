@@ -82,6 +82,7 @@ def put_turn(db: sqlite3.Connection, owner: str, turn: Turn) -> None:
     )  # fmt: skip
     _index(db, turn.id)
     activate(db, owner, turn.work, turn.id)
+    _work_changed(db, turn.id)
 
 
 def end(db: sqlite3.Connection, owner: str, turn: str, finished: Finished) -> None:
@@ -108,11 +109,12 @@ def resume(db: sqlite3.Connection, owner: str, turn: str) -> None:
 
 
 def activate(db: sqlite3.Connection, owner: str, work: str, turn: str | None) -> None:
-    """Show this turn, and the path to it, when the work is opened. Raises ``Gone``."""
+    """Show this turn, and the path to it, when the work is opened; looking is no change of the
+    work. Raises ``Gone``."""
     _touch(
         db,
-        "UPDATE works SET active = ?, updated = ? WHERE id = ?",
-        (turn, now(), work),
+        "UPDATE works SET active = ? WHERE id = ?",
+        (turn, work),
     )
 
 

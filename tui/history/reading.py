@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,11 @@ class Reading:
         if not rows:
             raise Gone(f"there is no turn {turn_id}")
         return _turn(rows[0])
+
+    def these(self, turn_ids: Iterable[str]) -> list[Turn]:
+        """Several of them, in this order, without those that are gone."""
+        rows = (self.query(f"{TURN} WHERE id = ?", turn_id) for turn_id in turn_ids)
+        return [_turn(found[0]) for found in rows if found]
 
     def children(self, work_id: str, parent: str | None) -> list[Turn]:
         """The turns that follow ``parent`` (None: that begin the work), in order of creation.
