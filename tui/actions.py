@@ -15,11 +15,12 @@ from typing import Any
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
-from tui.commands import COMMANDS
+from tui.commands import COMMANDS, LAB
 from tui.conductor import Conductor
 from tui.dialogs import Page, Picker
 from tui.filing import Filing
 from tui.help import help_page, key_name
+from tui.lab.laboratory import Laboratory
 from tui.loader import Loader
 from tui.runs import Runs
 from tui.screen import MainScreen, branch_words
@@ -41,6 +42,7 @@ class Commands(App[int]):
     writer: Writer
     loader: Loader
     filing: Filing
+    laboratory: Laboratory
     _interrupted_at = -math.inf
 
     def leave(self, code: int) -> None:
@@ -48,14 +50,16 @@ class Commands(App[int]):
         raise NotImplementedError
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette: every command of the table."""
-        for command in COMMANDS:
+        """The palette: every command of the table that the screen goes by."""
+        in_lab = screen is self.laboratory.screen
+        for command in LAB if in_lab else COMMANDS:
             key = key_name(command.key)
             title = f"{command.title}  ({key})" if key else command.title
-            yield SystemCommand(title, command.about, partial(self._command, command.action))
+            owner = screen if in_lab else self
+            yield SystemCommand(title, command.about, partial(self._command, command.action, owner))
 
-    async def _command(self, action: str) -> None:
-        await self.run_action(action)
+    async def _command(self, action: str, owner: Screen[Any] | App[int]) -> None:
+        await self.run_action(action, owner)
 
     def action_stop(self) -> None:
         if not self.runs.stop():
@@ -172,6 +176,9 @@ class Commands(App[int]):
         look = self.session.look
         self.theme = DARK if look.dark else LIGHT
         self.main.show_look()
+
+    def action_lab(self) -> None:
+        self.laboratory.open()
 
     def action_help(self) -> None:
         self.push_screen(Page("Help", help_page()))

@@ -11,7 +11,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -24,6 +24,7 @@ from tui.conductor import Conductor
 from tui.filing import Filing
 from tui.inspector import Inspector
 from tui.keeping import EVERY_S, Keeper, open_keeper
+from tui.lab.laboratory import Laboratory
 from tui.leaving import HardExit, end_process
 from tui.loader import Loader
 from tui.places import log_to_file
@@ -34,6 +35,7 @@ from tui.themes import DARK, LIGHT, THEMES
 from tui.worker import Source, Writer
 
 if TYPE_CHECKING:
+    from model.lab.catalogue import Experiment
     from model.registry import ModelHandle
 
 log = logging.getLogger("yinchuang")
@@ -57,10 +59,11 @@ class Yinchuang(Commands):
         log_file: str = "",
         load: Callable[[str], ModelHandle] | None = None,
         greeting: str = "",
+        experiments: Sequence[Experiment] | None = None,
     ) -> None:
         """``keeper``: keeps the session in the history. ``log_file``: where tracebacks go.
         ``load``: gives the model of a name; the registry's where None.
-        ``greeting``: said at the start."""
+        ``greeting``: said at the start. ``experiments``: the lab's; the catalogue's where None."""
         super().__init__()
         self.session = session
         self._shown_run, self._cpu_at_batch = 0, 0.0
@@ -73,6 +76,7 @@ class Yinchuang(Commands):
         self.main = MainScreen(session)
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
         self.filing = Filing(self)
+        self.laboratory = Laboratory(self, experiments)
         self.keeper = keeper
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
@@ -109,6 +113,7 @@ class Yinchuang(Commands):
             self.keeper.tick()
 
     def _start_writing(self, run_id: int, order: Source) -> None:
+        self.laboratory.poem_begins()
         self.run_worker(
             partial(self.writer.write, run_id, order),
             thread=True,
@@ -157,6 +162,12 @@ class Yinchuang(Commands):
             self.main.say(message.text, "error")
             self.main.show_state()
 
+    def on_lab_progressed(self, message: m.LabProgressed) -> None:
+        self.laboratory.progressed(message)
+
+    def on_lab_ended(self, message: m.LabEnded) -> None:
+        self.laboratory.ended(message)
+
     # requests from the panes
 
     def on_opening_submitted(self, message: m.OpeningSubmitted) -> None:
@@ -201,6 +212,7 @@ class Yinchuang(Commands):
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
         self._on_leaving(code)
+        self.laboratory.bench.stop()
         self.runs.drop()
         self.keep()
         self.exit(code)
@@ -248,7 +260,7 @@ def run(model: str | None = None) -> int:
     app.keep()
     if app.broken:
         print(f"{app.broken}\nThe details are in {log_file}; your poems are kept.", file=sys.stderr)
-    if app.loader.busy:
+    if app.loader.busy or app.laboratory.bench.running is not None:
         end_process(code)
     way_out.disarm()
     return code

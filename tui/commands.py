@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.binding import Binding
@@ -53,6 +54,8 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("poems", "ctrl+n", "How many", "Write 1, 3 or 5 poems at each Enter, one after another."),
         ("save", "ctrl+s", "Save", "Save the poem as .txt, .md, or .jsonl with every step."),
         ("open", "ctrl+o", "Open", "Open a saved .jsonl and look at its steps."),
+        ("lab", "f10", "Lab", "Run the experiments of the lab: every claim about decoding, "
+         "measured on the models here."),
         ("replay", "", "Replay", "Show this poem again from its first character, at the pace."),
         ("copy", "alt+c", "Copy", "Send the poem to the terminal's clipboard."),
         ("theme", "", "Light / dark", "Switch between the light and the dark theme."),
@@ -63,24 +66,47 @@ COMMANDS: tuple[Command, ...] = tuple(
     )
 )  # fmt: skip
 
+LAB: tuple[Command, ...] = tuple(
+    Command(*row)
+    for row in (
+        ("run", "enter", "Run", "Run the experiment that the list stands on."),
+        ("stop", "escape", "Stop", "Stop the running experiment at its next step; while none "
+         "is running, go back to the poem."),
+        ("app.help", "f1", "Help", "This page."),
+        ("quick", "f2", "Quick", "Run with fewer samples, or with all of them."),
+        ("prompt", "f3", "Prompt", "Give the experiments another prompt than their own."),
+        ("export", "ctrl+s", "Save", "Save the result as Markdown or JSON."),
+        ("page(1)", "pagedown", "Page down", "Scroll the result."),
+        ("page(-1)", "pageup", "Page up", "Scroll the result back."),
+        ("poem", "f10", "Poem", "Go back to the poem; what is running goes on."),
+        ("app.interrupt", "ctrl+c", "Interrupt", "As elsewhere: pressed twice it quits."),
+        ("app.quit", "ctrl+q", "Quit", "Quit. Results are not kept: save what you need."),
+    )
+)  # fmt: skip
+"""What can be done in the lab; its screen runs ``action_<action>``, unless the app is named."""
+
 FOOTER = (
     "stop", "cache", "again", "pane", "help", "pace", "single", "branches", "undo", "save", "quit",
 )  # fmt: skip
 """What the footer shows, first what a narrow terminal must show; the others are in the
 palette and on the help page."""
+LAB_FOOTER = ("run", "stop", "poem", "app.help", "quick", "prompt", "export", "app.quit")
 
 
-def bindings() -> list[Binding]:
-    """The table as key bindings of the main screen, in the order of the footer."""
-    shown = {action: place for place, action in enumerate(FOOTER)}
+def bindings(
+    commands: Sequence[Command], footer: Sequence[str], owner: str = "app"
+) -> list[Binding]:
+    """A table as key bindings of a screen, in the order of the footer. ``owner``: who has
+    the actions, ``app`` or ``screen``."""
+    shown = {action: place for place, action in enumerate(footer)}
     return [
         Binding(
             command.key,
-            f"app.{command.action}",
+            command.action if "." in command.action else f"{owner}.{command.action}",
             command.title,
             show=command.action in shown,
-            priority=True,
+            priority=command.key != "enter",  # Enter belongs to what has the focus
         )
-        for command in sorted(COMMANDS, key=lambda c: shown.get(c.action, len(shown)))
+        for command in sorted(commands, key=lambda c: shown.get(c.action, len(shown)))
         if command.key
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,34 +30,46 @@ class Filing:
         if branch is None:
             self._app.main.say("There is no poem to save yet")
             return
-        default = Path.cwd() / suggested_name(branch)
-        self._app.push_screen(Ask("Save the poem as", str(default), FORMATS), self._save_as)
+        name = Path.cwd() / suggested_name(branch)
+        self.ask("Save the poem as", name, FORMATS, self._write)
+
+    def ask(self, title: str, default: Path, hint: str, write: Callable[[Path], None]) -> None:
+        """Ask for a name and ``write`` there, after another question where a file is there
+        already. ``UserError`` from ``write`` is said."""
+        question = Ask(title, str(default), hint)
+        self._app.push_screen(question, lambda name: self._put(name, write))
 
     def _save_as(self, name: str | None) -> None:
+        self._put(name, self._write)
+
+    def _put(self, name: str | None, write: Callable[[Path], None]) -> None:
         if not name or not name.strip():
             return
         path = Path(name.strip()).expanduser()
+
+        def put() -> None:
+            try:
+                write(path)
+            except UserError as error:
+                self._app.main.say(str(error), "error")
+                return
+            self._app.main.say(f"Saved {path}")
+
         if not path.exists():
-            self._write(path)
+            put()
             return
 
         def answered(choice: str | None) -> None:
             if choice == "replace":
-                self._write(path)
+                put()
 
         options = [("keep", "keep it, save nothing"), ("replace", "replace it")]
         self._app.push_screen(Picker(f"{path.name} is there already", options), answered)
 
     def _write(self, path: Path) -> None:
         branch = self._app.session.branch
-        if branch is None:
-            return
-        try:
+        if branch is not None:
             save_poem(path, branch, self._app.runs.handle)
-        except UserError as error:
-            self._app.main.say(str(error), "error")
-            return
-        self._app.main.say(f"Saved {path}")
 
     def open(self) -> None:
         """Ask for a trace and show it."""

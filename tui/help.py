@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tui.cells import fit
-from tui.commands import COMMANDS
+from tui.commands import COMMANDS, LAB
 
 INTRODUCTION = """\
 吟窗 shows a language model of Tang poetry at work. Type the first words of a poem and press \
@@ -34,6 +34,9 @@ PANES = (
 )
 NAMES = {
     "escape": "Esc",
+    "enter": "Enter",
+    "pagedown": "Page Down",
+    "pageup": "Page Up",
     "ctrl+": "^",
     "alt+left": "Alt ←",
     "alt+right": "Alt →",
@@ -53,12 +56,16 @@ def key_name(key: str) -> str:
 
 def help_page() -> Content:
     """Everything on one page."""
-    keys = [(key_name(command.key) or "palette", command.about) for command in COMMANDS]
+    keys, lab = (
+        [(key_name(command.key) or "palette", command.about) for command in table]
+        for table in (COMMANDS, LAB)
+    )
     parts = [Content(INTRODUCTION)]
     for title, rows in (
         ("Begin", FIRST_STEPS),
         ("Keys, wherever you are (^P lists them too)", keys),
         ("In the panes", PANES),
+        ("In the lab", lab),
         ("How characters are marked", MARKS),
     ):
         parts.append(Content.assemble("\n", (title, "bold underline"), "\n"))

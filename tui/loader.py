@@ -54,24 +54,35 @@ class Loader:
         )
         body.start()
 
+    def handle(self, name: str, tell: Callable[[str], None] = lambda stage: None) -> ModelHandle:
+        """The model of a name, loaded on the calling thread where it is not loaded yet; the
+        same one that the window writes with. ``tell``: what the load is at, in words.
+        Raises ``UserError``."""
+        with self._busy:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(name) if self._load else from_registry(name, tell)
+            return self._loaded[name]
+
     def _body(self, request: int, name: str) -> None:
+        def tell(stage: str) -> None:
+            self._post(ModelLoading(request, name, stage))
+
         try:
-            with self._busy:
-                if name not in self._loaded:
-                    self._loaded[name] = (self._load or self._from_registry)(name)
-            self._post(ModelReady(request, name, self._loaded[name]))
+            self._post(ModelReady(request, name, self.handle(name, tell)))
         except UserError as error:
             self._post(ModelFailed(request, name, str(error)))
         except Exception as error:
             log.exception("loading %r broke", name)
             self._post(ModelFailed(request, name, f"{type(error).__name__}: {error}"))
 
-    def _from_registry(self, name: str) -> ModelHandle:
-        self._post(ModelLoading(self.request, name, "starting torch"))
-        from model.registry import find, load
-        from model.script import read_verse
 
-        read_verse("馬")  # loads its tables now, on this thread
+def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
+    """Import torch and what else a model takes, and load the one of a name."""
+    tell("starting torch")
+    from model.registry import find, load
+    from model.script import read_verse
 
-        self._post(ModelLoading(self.request, name, "reading the weights"))
-        return load(find(name))
+    read_verse("馬")  # loads its tables now, on this thread
+
+    tell("reading the weights")
+    return load(find(name))

@@ -18,7 +18,9 @@ from tui.session import FormSettings
 
 if TYPE_CHECKING:
     from model.inspect_at import Kept
+    from model.lab.base import Progress
     from model.registry import ModelHandle
+    from tui.lab.outcome import Outcome
 
 
 # Requests from the panes
@@ -159,6 +161,22 @@ class StepKept(Message):
     branch: int
     index: int
     kept: Kept
+
+
+@dataclass
+class LabProgressed(Message):
+    """How far run ``run_id`` of the lab is."""
+
+    run_id: int
+    progress: Progress
+
+
+@dataclass
+class LabEnded(Message):
+    """Run ``run_id`` of the lab has ended, one way or another."""
+
+    run_id: int
+    outcome: Outcome
 
 
 @dataclass

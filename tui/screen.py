@@ -18,7 +18,7 @@ from model.config import CacheMode
 from model.errors import UnknownCharacters
 from model.speed import Reading
 from model.steps import Inspection, Step
-from tui.commands import bindings
+from tui.commands import COMMANDS, FOOTER, bindings
 from tui.dialogs import Picker
 from tui.panes.opening import OpeningPane
 from tui.panes.poem import PoemPane
@@ -46,7 +46,7 @@ ENDINGS = {
 class MainScreen(Screen[None]):
     """Implements ``tui.view.View`` with the panes."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(COMMANDS, FOOTER)]
     AUTO_FOCUS = "OpeningPane"
 
     def __init__(self, session: Session) -> None:

@@ -98,8 +98,8 @@ def _finding(prompt: str, logits: Tensor) -> str:
         for t in (TEMPERATURES[0], TEMPERATURES[-1])
     )
     return (
-        f"After {_named(prompt)} {WIDE:.0%} of the mass is {cool:,} tokens wide at "
-        f"T = {TEMPERATURES[0]:g} and {warm:,} at T = {TEMPERATURES[-1]:g}."
+        f"After {_named(prompt)} {WIDE:.0%} of the mass takes {_tokens(cool)} at "
+        f"T = {TEMPERATURES[0]:g} and {_tokens(warm)} at T = {TEMPERATURES[-1]:g}."
     )
 
 
@@ -114,6 +114,10 @@ def _known_answer() -> Check:
 def _one_over() -> Check:
     size = nucleus_size(torch.tensor([0.85, 0.1, 0.05]), 0.8)
     return Check("where one token alone is over p it alone is kept", size == 1, f"{size} kept")
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def _named(prompt: str) -> str:

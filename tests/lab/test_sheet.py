@@ -12,7 +12,7 @@ from model.lab.base import Plot, Series, table
 from tests.lab.scripted import HOSTILE, IMPOSSIBLE, SMALL, result, scripted
 from tui.cells import cell_len
 from tui.lab.markdown import anchor, escaped, plot_text, section, table_text
-from tui.lab.outcome import Outcome
+from tui.lab.outcome import Outcome, method
 from tui.lab.sheet import sheet, table_lines
 
 
@@ -105,8 +105,6 @@ def test_the_contents_link_to_the_headings():
 
 
 def test_a_method_is_read_from_the_experiments_module():
-    from tui.cli.lab_report import method
-
-    told = method(Outcome(scripted("nucleus", lambda request: iter(())), "stopped", 0.0))
+    told = method(scripted("nucleus", lambda request: iter(())))
     assert "Holtzman" in told and "\n" not in told
-    assert method(Outcome(SMALL, "stopped", 0.0)) == ""
+    assert method(SMALL) == ""

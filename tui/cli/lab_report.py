@@ -6,10 +6,8 @@ whatever happens next.
 
 from __future__ import annotations
 
-import inspect
 import platform
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 
 import torch
@@ -20,7 +18,7 @@ from tui.cli.loading import Models
 from tui.files import write_whole
 from tui.lab import pictures
 from tui.lab.markdown import anchor, escaped, section
-from tui.lab.outcome import Outcome
+from tui.lab.outcome import Outcome, method
 
 NAME = "report.md"
 INTRODUCTION = """\
@@ -62,7 +60,7 @@ class Report:
             write_whole(self._folder / name, pictures.picture([plot], "png"))
             return name
 
-        self._sections.append(section(outcome, method(outcome), picture))
+        self._sections.append(section(outcome, method(outcome.experiment), picture))
         write_whole(self.path, self.text())
 
     def summary(self) -> str:
@@ -128,15 +126,6 @@ class Report:
             "chapter; the same ones on the same machine give the same figures, times apart.",
         ]
         return "\n".join(lines)
-
-
-def method(outcome: Outcome) -> str:
-    """How an experiment measures, in the words of its own module."""
-    try:
-        module = import_module(f"model.lab.{outcome.experiment.name}")
-    except ImportError:
-        return ""
-    return " ".join((inspect.getdoc(module) or "").split())
 
 
 def _short(mark: object) -> str:

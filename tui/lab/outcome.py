@@ -5,14 +5,21 @@ Knows nothing of who watches it; both front ends run experiments through here.
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
 from corpora.errors import UserError
 from model.lab.base import Progress, Request, Result
 from model.lab.catalogue import Experiment
+
+
+class Stopped(Exception):
+    """Raised inside an experiment by what it was waiting for: it was told to stop."""
+
 
 State = Literal["done", "impossible", "failed", "stopped"]
 
@@ -55,6 +62,15 @@ class Outcome:
         return f"broke off, a fault of the program: {type(self.error).__name__}: {told}"
 
 
+def method(experiment: Experiment) -> str:
+    """How an experiment measures, in the words of its own module, on one line."""
+    try:
+        module = import_module(f"model.lab.{experiment.name}")
+    except ImportError:
+        return ""
+    return " ".join((inspect.getdoc(module) or "").split())
+
+
 def run_experiment(
     experiment: Experiment,
     request: Request,
@@ -80,6 +96,8 @@ def run_experiment(
                     records.close()
                 return ended("stopped")
         raise ValueError("it ended without a result")
+    except Stopped:
+        return ended("stopped")
     except UserError as error:
         return ended("impossible", error=error)
     except Exception as error:

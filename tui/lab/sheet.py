@@ -29,6 +29,11 @@ NARROWEST = 12
 def sheet(result: Result, width: int) -> list[Line]:
     """Everything that was found. A table that cannot be made as narrow as ``width`` is wider."""
     lines: list[Line] = []
+    if result.findings:
+        lines.append([("What it means", "strong")])
+        for finding in result.findings:
+            lines += _hanging("· ", finding, "", width)
+        lines.append([])
     for table in result.tables:
         lines += [*table_lines(table, width), []]
     for plot in result.plots:
@@ -37,11 +42,6 @@ def sheet(result: Result, width: int) -> list[Line]:
         lines.append([("Checks", "strong")])
         for check in result.checks:
             lines += check_lines(check, width)
-        lines.append([])
-    if result.findings:
-        lines.append([("What it means", "strong")])
-        for finding in result.findings:
-            lines += _hanging("· ", finding, "", width)
         lines.append([])
     settings = settings_words(result)
     return [*lines, *([(line, "quiet")] for line in folded(settings, width))]
@@ -56,7 +56,7 @@ def table_lines(table: Table, width: int) -> list[Line]:
     ]
     heads = [shown(column.name) for column in table.columns]
     rich = RichTable(box=None, pad_edge=False, header_style="dim")
-    least = 0
+    least = -2  # two blanks between columns
     for place, head in enumerate(heads):
         right = numeric(table, place)
         longest = max((cell_len(row[place]) for row in cells), default=0)
