@@ -83,6 +83,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         reads_trace=True,
     ),
     Experiment(
+        "temperature",
+        "Heat, and heat with its tail cut",
+        "A low temperature keeps to the form and repeats itself, a high one breaks it with rare "
+        "characters, and top-k or top-p at a high one has form and variety; the order of the "
+        "tokens never changes.",
+        uses=("corpus",),
+    ),
+    Experiment(
         "block512",
         "Block 512, 500 characters",
         "The longer the text the more the cache saves: 500 characters with a block of 512 "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -17,6 +19,15 @@ def next_logits(handle: ModelHandle, text: str, *, fragment: bool = False) -> Te
     a ``fragment``, as text from anywhere. Raises ``InputError`` for unknown characters."""
     ids = Prompt(text, fragment).encode(handle.tokenizer)
     return Reader(handle.model, handle.tokenizer).read(ids, Controls(), lambda: False).logits
+
+
+@torch.inference_mode()
+def all_logits(handle: ModelHandle, tokens: Sequence[int]) -> Tensor:
+    """``[N + 1, V]`` float32: the logits at the start of a text and after each of its N
+    ``tokens``, cut to the model's block."""
+    ids = [handle.tokenizer.start_id, *tokens][: handle.model.config.block_size]
+    logits: Tensor = handle.model(torch.tensor([ids]))[0]
+    return logits
 
 
 def nucleus_size(probabilities: Tensor, mass: float) -> int:

@@ -1,11 +1,13 @@
-"""Openings to write from, and greedy texts of one length: for experiments that need many
-steps of decoding rather than good poems."""
+"""Openings to write from, greedy texts of one length for experiments that need many steps of
+decoding rather than good poems, and real poems to hold against what is written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corpora.poems import read_built
 from model.config import Controls, SamplerConfig
+from model.errors import UserError
 from model.generate import Generator, Prompt
 from model.registry import ModelHandle
 from model.steps import Step
@@ -40,3 +42,13 @@ def greedy_texts(
             inspected=False,
         )
         yield ids + [event.token for event in run if isinstance(event, Step)]
+
+
+def real_poems(count: int) -> list[str]:
+    """``count`` Tang poems that no model was trained on, from all over the held-out set;
+    none where the corpus is not built."""
+    try:
+        poems = [poem.text for poem in read_built("tang.heldout")]
+    except UserError:
+        return []
+    return poems[:: max(1, len(poems) // count)][:count]
