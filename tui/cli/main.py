@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
-from tui.cli import baseline, bench, calibration, lab
+from tui.cli import baseline, bench, calibration, history, lab
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -206,4 +206,5 @@ def screenshot(
 baseline.register(app)
 bench.register(app)
 calibration.register(app)
+history.register(app)
 lab.register(app)
