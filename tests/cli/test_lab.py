@@ -8,13 +8,23 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from model.lab.base import Request, Result
 from tests.cli.conftest import ROOT, Answer, in_process
-from tests.lab.scripted import BROKEN, FAILING, HOSTILE, HOSTILE_ONE, IMPOSSIBLE, SMALL
+from tests.lab.scripted import (
+    BROKEN,
+    FAILING,
+    HOSTILE,
+    HOSTILE_ONE,
+    IMPOSSIBLE,
+    SMALL,
+    result,
+    scripted,
+)
 
 Call = Callable[..., Answer]
 
@@ -73,6 +83,7 @@ def test_the_document_is_json_whatever_was_measured(run: Call, catalogue) -> Non
         (("lab", "small", "--plot", "x.pdf"), "--plot is 'x.pdf'; it takes a .png or .svg"),
         (("lab", "all", "--plot", "x.png"), "--report DIR draws them all"),
         (("lab", "failing", "--prompt", "春"), "failing reads no prompt"),
+        (("lab", "failing", "--trace", "x.jsonl"), "failing looks at no saved run"),
         (("lab", "small", "--model", "none"), "there is no model named 'none'"),
         (("lab", "impossible"), "run.py corpus build makes it"),
         (("lab", "small", "--report", "/dev/null/x"), "cannot make the folder"),
@@ -187,3 +198,16 @@ def test_a_real_one_runs_in_a_process_of_its_own(checkpoint: Path) -> None:
     assert answer.code == 0, answer.stderr
     assert json.loads(answer.stdout)["settings"]["prompts"] == ["春眠"]
     assert answer.stderr == ""
+
+
+def test_a_saved_run_is_handed_to_who_reads_one(run: Call, catalogue, tmp_path: Path) -> None:
+    seen: list[object] = []
+
+    def look(request: Request) -> Iterator[Result]:
+        seen.append(request.trace)
+        yield result()
+
+    reads, ignores = scripted("reads", look, reads_trace=True), scripted("ignores", look)
+    catalogue(reads, ignores)
+    assert run("lab", "all", "--trace", "poem.jsonl").code == 0
+    assert seen == [Path("poem.jsonl"), None]

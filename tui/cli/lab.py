@@ -38,6 +38,10 @@ def register(app: typer.Typer) -> None:
             str | None,
             option("--prompt", metavar="TEXT", text="Instead of the experiment's own prompts."),
         ] = None,
+        trace: Annotated[
+            str | None,
+            option("--trace", metavar="FILE", text="A saved run to look at, for whatif."),
+        ] = None,
         seed: Annotated[str, option("--seed", text="Of everything that is drawn. [1]")] = "1",
         quick: Annotated[bool, switch("--quick", "Fewer samples: rough figures.")] = False,
         plot: Annotated[
@@ -56,6 +60,7 @@ def register(app: typer.Typer) -> None:
             flags = Flags(
                 model,
                 prompt,
+                None if trace is None else Path(trace),
                 whole("seed", seed, 0, 2**64 - 1),
                 quick,
                 None if plot is None else Path(plot),
@@ -74,6 +79,7 @@ class Flags:
 
     model: str | None
     prompt: str | None
+    trace: Path | None
     seed: int
     quick: bool
     plot: Path | None
@@ -108,7 +114,9 @@ def listing(flags: Flags) -> int:
 def needs_words(experiment: Experiment) -> str:
     """What it takes besides a model of verse, in a few words."""
     words = [NEEDS[need] for need in experiment.uses]
-    return ", ".join([*words, "--prompt"] if experiment.reads_prompt else words) or "–"
+    words += ["--prompt"] if experiment.reads_prompt else []
+    words += ["--trace"] if experiment.reads_trace else []
+    return ", ".join(words) or "–"
 
 
 def _described(experiment: Experiment) -> dict[str, Any]:
@@ -118,6 +126,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
         "claim": experiment.claim,
         "uses": list(experiment.uses),
         "reads_prompt": experiment.reads_prompt,
+        "reads_trace": experiment.reads_trace,
     }
 
 
@@ -169,6 +178,8 @@ def _refuse(name: str, experiments: Sequence[Experiment], flags: Flags) -> None:
             raise InputError("--plot needs matplotlib: pip install 'yinchuang[train]'")
     if flags.prompt is not None and not any(one.reads_prompt for one in experiments):
         raise InputError(f"{name} reads no prompt: leave --prompt out")
+    if flags.trace is not None and not any(one.reads_trace for one in experiments):
+        raise InputError(f"{name} looks at no saved run: leave --trace out")
 
 
 def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:
@@ -180,7 +191,7 @@ def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:
     prompt = None if flags.prompt is None else reader.verse(flags.prompt, "prompt")
     for note in reader.notes:
         say(note)
-    return Request(models, flags.model, prompt, flags.seed, flags.quick)
+    return Request(models, flags.model, prompt, flags.seed, flags.quick, flags.trace)
 
 
 def _outcomes(
@@ -193,7 +204,11 @@ def _outcomes(
     from tui.lab.outcome import run_experiment
 
     for number, experiment in enumerate(experiments):
-        asked = request if experiment.reads_prompt else replace(request, prompt=None)
+        asked = replace(
+            request,
+            prompt=request.prompt if experiment.reads_prompt else None,
+            trace=request.trace if experiment.reads_trace else None,
+        )
         place = f"{number + 1}/{len(experiments)} " if len(experiments) > 1 else ""
         with _progress(f"{place}{experiment.name}") as follow:
             outcome = run_experiment(experiment, asked, follow, interrupt)
