@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.build import read_manifest
+from corpora.places import BUILT_NAMES, built_folder
+from corpora.poems import read_built
+from model.checkpoint import load_checkpoint
 from model.errors import CheckpointError, InputError, SettingError
+from model.registry import WEIGHTS
 from model.sentencepieces import SentencePieceTokenizer
 from model.tokenizers import StreamDecoder, tokenizer_from_json
 from tests.helpers import PIECES, VERSE
@@ -101,6 +106,23 @@ def test_text_that_gives_no_pieces_is_refused(texts: list[str]) -> None:
 def test_one_line_is_enough() -> None:
     tokenizer = SentencePieceTokenizer.train(["春眠不觉晓。"], 267)
     assert tokenizer.decode(tokenizer.encode("春眠不觉晓。")) == "春眠不觉晓。"
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(
+    read_manifest(built_folder()) is None,
+    reason="the corpus is not built here: python run.py corpus fetch, then corpus build",
+)
+@pytest.mark.parametrize("name", BUILT_NAMES)
+def test_every_poem_of_the_corpus_comes_back_as_it_was(name: str) -> None:
+    shipped = WEIGHTS / "verse-bpe.safetensors"
+    tokenizer = load_checkpoint(shipped).tokenizer if shipped.is_file() else PIECES
+    changed = [
+        poem.id
+        for poem in read_built(name)
+        if tokenizer.decode(tokenizer.encode(poem.text)) != poem.text
+    ]
+    assert not changed
 
 
 def test_bytes_have_names_of_their_own() -> None:
