@@ -96,6 +96,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "The longer the text the more the cache saves: 500 characters with a block of 512 "
         "come out the same in both modes.",
     ),
+    Experiment(
+        "constraint",
+        "What a form costs",
+        "Banning what breaks a form costs what the model would have given it, paid where the "
+        "form is chosen and nowhere else.",
+    ),
 )
 
 
