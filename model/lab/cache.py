@@ -10,14 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from model.benchmarks import GPT2
-from model.cache import KVCache
-from model.config import CacheMode, GPTConfig
+from model.config import CacheMode
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
+from model.lab.memory import Memory, gpt2_memory, held_memory
 from model.lab.timing import MODES, NAMES, Pair, pace, pair, slope
-from model.protocol import Cache
 from model.registry import ModelHandle, specs
 
 LENGTHS, QUICK_LENGTHS = (32, 64, 120, 500), (8, 16)
@@ -27,23 +23,6 @@ TOO_LONG = 40.0
 """Seconds that a run without cache may be expected to take; longer ones are left out."""
 LESSON = {32: (23, 12, 1.8), 64: (52, 26, 2.0), 120: (130, 49, 2.6)}
 """Milliseconds without cache, with, and their ratio, for 4 layers of 128."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What the keys and values of one token take, in bytes."""
-
-    name: str
-    formula: str
-    """Spelt out; empty where the model's shape is not known."""
-    by_formula: int | None
-    measured: float
-    """Bytes of the tensors that hold them, for each token."""
-    tokens: int
-    """That were held when they were measured."""
-    full: float
-    """Bytes at the longest context, as measured for each token."""
-    block_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,58 +83,6 @@ def run(request: Request) -> Records:
         (*_checks(measured), _gpt2_check(reference)),
         tuple(_findings(measured)),
         {"models": [m.name for m in measured], "lengths": list(lengths), "budget_s": budget},
-    )
-
-
-def held_memory(name: str, cache: Cache, model: Any) -> Memory:
-    """Read a few tokens into ``cache`` and weigh the tensors that a snapshot of it holds."""
-    tokens = min(16, cache.capacity)
-    with torch.inference_mode():
-        model(torch.arange(tokens).remainder(model.config.vocab_size).view(1, -1), cache, last=True)
-    return _weighed(name, cache, *formula(model.config, _itemsize(model)))
-
-
-def gpt2_memory() -> Memory:
-    """GPT-2 small in float16, its cache alone: no weights are needed to weigh it."""
-    cache = KVCache(GPT2, dtype=torch.float16)
-    cache.advance(GPT2.block_size)
-    return _weighed("GPT-2 small, float16", cache, *formula(GPT2, torch.float16.itemsize))
-
-
-def formula(config: Any, itemsize: int) -> tuple[str, int | None]:
-    """Bytes of a token's keys and values by the shape, and the product spelt out.
-
-    2 · layers · width · bytes; where several query heads share one of keys and values
-    (Ainslie et al. 2023), the width is key-value heads · size of a head.
-    """
-    if isinstance(config, GPTConfig):
-        width, shape = config.n_embd, str(config.n_embd)
-    elif hasattr(config, "n_kv_head"):
-        width = config.n_kv_head * config.head_size
-        shape = f"{config.n_kv_head} heads · {config.head_size}"
-    else:
-        return "", None
-    return f"2 · {config.n_layer} · {shape} · {itemsize}", 2 * config.n_layer * width * itemsize
-
-
-def tensor_bytes(held: Any) -> int:
-    """Bytes of every tensor in a nest of tuples, lists and mappings."""
-    if isinstance(held, torch.Tensor):
-        return held.numel() * held.element_size()
-    if isinstance(held, dict):
-        return sum(map(tensor_bytes, held.values()))
-    return sum(map(tensor_bytes, held)) if isinstance(held, list | tuple) else 0
-
-
-def _itemsize(model: Any) -> int:
-    dtype: torch.dtype = getattr(model, "dtype", torch.float32)
-    return dtype.itemsize
-
-
-def _weighed(name: str, cache: Cache, text: str, by_formula: int | None) -> Memory:
-    a_token = tensor_bytes(cache.snapshot()) / cache.position
-    return Memory(
-        name, text, by_formula, a_token, cache.position, a_token * cache.capacity, cache.capacity
     )
 
 

@@ -12,7 +12,8 @@ import torch
 from model.cache import KVCache
 from model.config import GPTConfig
 from model.lab.base import collect
-from model.lab.cache import formula, gpt2_memory, held_memory, run, tensor_bytes
+from model.lab.cache import run
+from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
 from model.lab.timing import Pair, Timed, pace, pair, slope
 from tests.helpers import CHARACTERS, tiny_gpt
 from tests.lab.helpers import tiny_handle, tiny_request
