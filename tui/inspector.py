@@ -95,11 +95,17 @@ def inspected(kept: Kept, step: Step) -> Step:
 def preview(kept: Kept, step: Step, controls: Controls) -> tuple[Inspection, int]:
     """``step`` under ``controls``: the inspection, and the token that would be drawn.
 
-    The seed stays that of the step, so that the same ``u`` falls on both.
+    The seed stays that of the step, so that the same ``u`` falls on both; the inspection is
+    of the token that it falls on now, with the one that was drawn among the rows.
     Raises ``NoLegalToken``.
     """
     tried = replace(controls, seed=step.controls.seed)
-    return kept.inspect(tried, step.token), kept.would_choose(tried)
+    would_be = kept.would_choose(tried)
+    seen = kept.inspect(tried, would_be)
+    if all(row.token != step.token for row in seen.candidates):
+        drawn = kept.inspect(tried, step.token).candidates[-1]
+        seen = replace(seen, candidates=(*seen.candidates, drawn))
+    return seen, would_be
 
 
 def differs(step: Step, controls: Controls) -> bool:

@@ -205,15 +205,15 @@ async def test_preview_says_whether_the_same_u_would_draw_another():
         app.pane.show_step(drawn, 2, 9, False)
         app.pane.show_preview(inspection(EIGHT, below=0.2), drawn, 1)
         await pilot.pause()
-        assert "another token" in "\n".join(text_of(app.pane))
+        assert "now: 来 instead of 流" in "\n".join(text_of(app.pane))
         assert "○" in line_with(app.pane, " 来") and "would be" in line_with(app.pane, "would")
         assert "was drawn" in line_with(app.pane, "●1")
         app.pane.show_preview(inspection(EIGHT, below=0.0), drawn, 0)
         await pilot.pause()
-        assert "the same token" in "\n".join(text_of(app.pane))
+        assert "now: 流, unchanged" in "\n".join(text_of(app.pane))
         app.pane.show_step(drawn, 2, 9, False)  # a step shown ends the preview
         await pilot.pause()
-        assert "same u" not in "\n".join(text_of(app.pane))
+        assert "now:" not in "\n".join(text_of(app.pane))
 
 
 async def test_the_cursor_row_stays_visible_in_a_low_pane():

@@ -161,7 +161,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
         bits = f"{inspection.entropy:.2f} → {inspection.final_entropy:.2f} bits"
         parts = [f"entropy {bits}" if width >= 46 else bits, f"nucleus {inspection.nucleus:,}"]
         if self._would_be is not None:
-            parts.append(f"same u, {'the same' if chosen == step.token else 'another'} token")
+            parts.insert(0, self._mark(step, chosen))
         if inspection.altered:
             parts.append("penalties changed the token")
         if inspection.forbidden:
@@ -173,6 +173,15 @@ class ProbabilitiesPane(Lines, can_focus=True):
         lines.append(cumulative.bar(inspection, chosen, width))
         lines.append(cumulative.pointer(step.u, width, f"u {step.u:.3f}"))
         return lines
+
+    def _mark(self, step: Step, chosen: int) -> str:
+        """Whether the same ``u`` draws another token now."""
+        assert self._inspection is not None
+        names = {row.token: shown(row.piece) for row in self._inspection.candidates}
+        drawn = names.get(step.token, "what was drawn")
+        if chosen == step.token:
+            return f"now: {drawn}, unchanged"
+        return f"now: {names.get(chosen, 'another')} instead of {drawn}"
 
     # Keys and mouse
 
