@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from corpora.errors import UserError
-from model.config import CacheMode, Controls, GPTConfig
+from model.config import CacheMode, Controls
 from model.errors import UnknownCharacters
 from model.speed import SpeedMeter
 from model.steps import Step
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 
 READING_S = 0.25
-"""The meter is read this often, in seconds: figures that change faster are not read."""
-TABLE_S = 0.15
-"""At full pace the table is filled this often, in seconds."""
+"""The meter is read this often, in seconds, and at full pace the table filled: figures that
+change faster are not read."""
 CYCLE: tuple[CacheMode, ...] = ("on", "off", "race")
 
 
@@ -47,7 +46,7 @@ class Conductor:
         self._inspector = inspector
         self._view = view
         self._meters: dict[str, SpeedMeter] = {}
-        self._read_at = self._table_at = 0.0
+        self._read_at = 0.0
         runs.begun = self._begun
 
     # what the thread sends
@@ -60,17 +59,15 @@ class Conductor:
         self._measure(message.steps)
         if branch is self.session.branch:
             self._view.append(branch, message.steps)
-            if self.session.cursor is None and self._table_due():
+        # At full pace figures change faster than anybody reads. They come seldom and all in
+        # one frame: what Textual draws is the rectangle around all that has changed.
+        due = time.monotonic() >= self._read_at + READING_S
+        if due:
+            self.show_speed()
+        if due or self.session.look.pace != UNLIMITED:
+            if branch is self.session.branch and self.session.cursor is None:
                 self.show_step()
-        self._view.show_state()
-
-    def _table_due(self) -> bool:
-        """At full pace the table changes faster than anybody reads: not every frame's worth."""
-        now = time.monotonic()
-        if self.session.look.pace == UNLIMITED and now < self._table_at + TABLE_S:
-            return False
-        self._table_at = now
-        return True
+            self._view.show_state()
 
     def finished(self, message: RunFinished) -> None:
         """The run has come to its end."""
@@ -98,8 +95,6 @@ class Conductor:
             return
         for step in steps:
             meter.update(step)
-        if time.monotonic() >= self._read_at + READING_S:
-            self.show_speed()
 
     def _meter(self) -> SpeedMeter | None:
         """The meter of the model in use."""
@@ -111,7 +106,7 @@ class Conductor:
         meter, handle = self._meter(), self.runs.handle
         reading = meter.reading() if meter else None
         mode = self.session.settings.controls.cache
-        self._view.show_speed(reading, mode, cache_size(handle.model.config) if handle else 0)
+        self._view.show_speed(reading, mode, handle.full_cache_bytes if handle else 0)
 
     # settings
 
@@ -253,8 +248,3 @@ def _changed(before: Controls, after: Controls) -> str:
             if name != "sampler" and getattr(part, name) != getattr(other, name):
                 return name.replace("_", "-")
     return "the settings"
-
-
-def cache_size(config: GPTConfig) -> int:
-    """Bytes that a full cache of this shape takes: keys and values, in float32."""
-    return 2 * config.n_layer * config.block_size * config.n_embd * 4

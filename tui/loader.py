@@ -8,6 +8,7 @@ back is immediate; a cache belongs to a run and never moves between them.
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Callable

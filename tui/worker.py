@@ -28,7 +28,9 @@ FRAME_S = 1 / 30
 """Steps are gathered this long, so that the window redraws at most this often."""
 SHARE = 0.08
 """Part of one core that showing steps may take; frames grow rarer where it takes more."""
-SLOWEST_FRAME_S = 0.25
+SLOWEST_FRAME_S = 0.1
+SMOOTHING = 0.2
+"""Weight of the newest frame's cost in the mean: some frames draw more than others."""
 
 log = logging.getLogger("yinchuang")
 
@@ -68,6 +70,7 @@ class Writer:
         self._errands: deque[Callable[[], None]] = deque()
         self._awaited = False  # a batch is on its way and not shown yet
         self._frame_s = FRAME_S
+        self._cost_s = 0.0  # of a frame, smoothed
 
     # on the app's thread
 
@@ -104,7 +107,8 @@ class Writer:
         between the last two batches, in seconds."""
         with self._changed:
             self._awaited = False
-            self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, cost_s / SHARE))
+            self._cost_s += SMOOTHING * (cost_s - self._cost_s)
+            self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, self._cost_s / SHARE))
             self._changed.notify_all()
 
     def errand(self, work: Callable[[], None]) -> bool:

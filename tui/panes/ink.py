@@ -1,14 +1,18 @@
-"""The styles of the poem's characters, asked for once: Textual works a style out anew at
-each question, which costs more than drawing the character.
+"""The poem's rows as Textual draws them. Styles are asked for once: Textual works one out
+anew at each question, which costs more than drawing the character.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.widget import Widget
 
+from tui.cells import fit
 from tui.panes.verse import Glyph
 
 SHADES = (0.02, 0.1, 0.3, 0.6)
@@ -46,6 +50,38 @@ class Ink:
         if marked:
             names.append("cursor")
         return self.named(*names)
+
+    def row(
+        self,
+        glyphs: Sequence[Glyph],
+        number: int,
+        *,
+        cursor: int | None = None,
+        shaded: bool = False,
+        selected: range = range(0),
+        selection: Style | None = None,
+    ) -> list[Segment]:
+        """Row ``number`` of the poem. ``cursor``: the step that is marked; ``selected``: the
+        glyphs that have ``selection`` laid over them.
+
+        Characters of one style make one segment: what Textual does with a line grows with
+        these. It counts a selection's characters from the start of their segment, so what
+        is drawn as several characters, or with a reading above it, stands alone.
+        """
+
+        def look(place: int) -> tuple[Style, int]:
+            glyph = glyphs[place]
+            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded)
+            if selection is not None and place in selected:
+                style += selection
+            return style, place if glyph.over or len(glyph.shown) != 1 else -1
+
+        segments = []
+        for (style, _), alike in groupby(range(len(glyphs)), look):
+            places = list(alike)
+            text = "".join(fit(glyphs[place].shown, glyphs[place].width) for place in places)
+            segments.append(Segment(text, style + offset_style(places[0], number)))
+        return segments
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ the rows that changed. Follows the end until the reader scrolls up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -21,12 +22,14 @@ from textual.strip import Strip
 from model.steps import Step
 from tui.cells import cell_len, fit
 from tui.messages import StepPointed, StepRequested
-from tui.panes.ink import Ink, offset_style
+from tui.panes.ink import Ink
 from tui.panes.verse import Kind, Verse
 from tui.session import Branch
 from tui.widgets.lines import set_title, wrap
 
 MORE = " ↓ more "
+STRIPS = 512
+"""Rows that are kept drawn, at most."""
 EMPTY = "Type the first words of a poem below and press Enter."
 
 
@@ -55,6 +58,7 @@ class PoemPane(ScrollView, can_focus=True):
         padding: 0 2;
         overflow-x: hidden;
         overflow-y: auto;
+        scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
         border-subtitle-color: $text-muted;
         &:focus { border: round $border; }
@@ -86,43 +90,55 @@ class PoemPane(ScrollView, can_focus=True):
         self._verse = Verse(40)
         self._branch: Branch | None = None
         self._taken = 0  # steps set so far
+        self._ended = False  # what was released at the end is set as well
         self._cursor: int | None = None
         self._follows = True
         self._traditional = self._pinyin = self._shading = False
         self._words = ("", "")
         self._ink = Ink(self)
+        self._drawn: dict[int, Strip] = {}  # rows as they were drawn last
 
     # what the app calls
 
     def show_branch(self, branch: Branch | None, cursor: int | None) -> None:
-        """Show a branch from its first character."""
-        changed = branch is not self._branch
-        self._branch, self._cursor = branch, cursor
-        if changed:
+        """Show a branch, as far as it has been written. One that is on show goes on from
+        where it was."""
+        if branch is not self._branch or branch is None:
+            self._branch, self._cursor = branch, cursor
             self._follows = True
-        self._set_anew()
+            self._set_anew()
+            return
+        self.append(branch.steps[self._taken :])
+        if cursor != self._cursor:
+            self.move_cursor(cursor)
 
     def append(self, steps: Sequence[Step]) -> None:
-        """Set new steps of the branch on show."""
-        if self._branch is None:
+        """Set new steps of the branch on show, and what was released at its end."""
+        branch = self._branch
+        if branch is None:
             return
-        height = len(self._verse.rows)
-        first = height
+        height = first = len(self._verse.rows)
         for step in steps:
             first = min(first, self._set(self._taken, step))
             self._taken += 1
+        if branch.finished and not self._ended:
+            self._ended = True
+            last = len(branch.steps) - 1
+            first = min(first, self._verse.add(branch.finished.text, last, "written"))
         rows = len(self._verse.rows)
+        for number in range(first, height):
+            self._drawn.pop(number, None)
+        self.refresh_lines(first * self._pitch, (rows - first) * self._pitch)
         if rows != height:
             self._resize()
-        self.refresh_lines(first * self._pitch, (rows - first) * self._pitch)
-        if self._follows and rows != height:
-            self.scroll_end(animate=False, immediate=True)
 
     def move_cursor(self, cursor: int | None) -> None:
         """Mark step ``cursor``; ``None`` marks none."""
         for index in {self._cursor, cursor}:
             if index is not None:
-                self.refresh_lines(self._verse.row_of(index) * self._pitch, self._pitch)
+                row = self._verse.row_of(index)
+                self._drawn.pop(row, None)
+                self.refresh_lines(row * self._pitch, self._pitch)
         self._cursor = cursor
         if cursor is not None:
             top = self._verse.row_of(cursor) * self._pitch
@@ -158,18 +174,12 @@ class PoemPane(ScrollView, can_focus=True):
     def _set_anew(self) -> None:
         width = self.size.width or 40
         self._verse = Verse(width, traditional=self._traditional, pinyin=self._pinyin)
-        self._taken = 0
-        branch = self._branch
-        if branch is not None:
-            self._verse.add(branch.prompt, -1, "opening")
-            for step in branch.steps:
-                self._set(self._taken, step)
-                self._taken += 1
-            if branch.finished:
-                self._verse.add(branch.finished.text, len(branch.steps) - 1, "written")
+        self._taken, self._ended = 0, False
+        self._drawn.clear()
+        if self._branch is not None:
+            self._verse.add(self._branch.prompt, -1, "opening")
+            self.append(self._branch.steps)
         self._resize()
-        if self._follows:
-            self.scroll_end(animate=False, immediate=True)
         self.refresh()
 
     def _set(self, index: int, step: Step) -> int:
@@ -182,8 +192,18 @@ class PoemPane(ScrollView, can_focus=True):
         return self._verse.add(step.text, index, kind, step.probability)
 
     def _resize(self) -> None:
-        height = len(self._verse.rows) * self._pitch
-        self.virtual_size = Size(self.size.width, height)
+        """Make room for all rows. Laying the window out anew costs far more than drawing a
+        character: that is done only where the scroll bar comes or goes."""
+        size = Size(self.size.width, len(self._verse.rows) * self._pitch)
+        fits = self.container_size.height
+        if (size.height > fits) != (self.virtual_size.height > fits):
+            self.virtual_size = size
+        else:
+            self.set_reactive(PoemPane.virtual_size, size)
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar.window_virtual_size = size.height
+        if self._follows:
+            self.scroll_end(animate=False, immediate=True)
 
     def on_resize(self, event: events.Resize) -> None:
         """Break the rows for the new width."""
@@ -208,9 +228,7 @@ class PoemPane(ScrollView, can_focus=True):
         number, part = divmod(line, self._pitch)
         if number >= len(self._verse.rows):
             return Strip.blank(width, self._ink.named())
-        over = part < self._pitch - 1
-        segments = self._readings(number) if over else self._glyphs(number)
-        strip = Strip(segments).adjust_cell_length(width, self._ink.named())
+        strip = self._readings(number) if part < self._pitch - 1 else self._glyphs(number)
         if y == self.size.height - 1 and self.more_below:
             mark = Segment(MORE, self.get_component_rich_style("more"))
             room = max(0, width - cell_len(MORE))
@@ -220,24 +238,34 @@ class PoemPane(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._ink.clear()
+        self._drawn.clear()
 
-    def _readings(self, number: int) -> list[Segment]:
+    def _readings(self, number: int) -> Strip:
         style = self._ink.named("reading")
-        return [Segment(fit(g.over, g.width), style) for g in self._verse.rows[number].glyphs]
+        glyphs = self._verse.rows[number].glyphs
+        return self._filled([Segment(fit(g.over, g.width), style) for g in glyphs])
 
-    def _glyphs(self, number: int) -> list[Segment]:
-        selection = self.text_selection
-        span = selection.get_span(number) if selection else None
-        marked = self.screen.get_component_rich_style("screen--selection") if span else None
-        segments = []
-        for place, glyph in enumerate(self._verse.rows[number].glyphs):
-            marks = self._cursor is not None and glyph.index == self._cursor
-            style = self._ink.of(glyph, marked=marks, shaded=self._shading)
-            if span and marked and span[0] <= place and (span[1] == -1 or place < span[1]):
-                style += marked
-            style += offset_style(place, number)
-            segments.append(Segment(fit(glyph.shown, glyph.width), style))
-        return segments
+    def _glyphs(self, number: int) -> Strip:
+        row = partial(
+            self._ink.row,
+            self._verse.rows[number].glyphs,
+            number,
+            cursor=self._cursor,
+            shaded=self._shading,
+        )
+        span = self.text_selection.get_span(number) if self.text_selection else None
+        if span is not None:
+            selected = range(span[0], self.size.width if span[1] == -1 else span[1])
+            marked = self.screen.get_component_rich_style("screen--selection")
+            return self._filled(row(selected=selected, selection=marked))
+        if number not in self._drawn:
+            if len(self._drawn) >= STRIPS:
+                self._drawn.clear()
+            self._drawn[number] = self._filled(row())
+        return self._drawn[number]
+
+    def _filled(self, segments: list[Segment]) -> Strip:
+        return Strip(segments).adjust_cell_length(self.size.width, self._ink.named())
 
     # selecting, pointing, moving
 

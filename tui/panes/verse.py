@@ -92,7 +92,7 @@ class Verse:
         """Break the last row where it has grown too long; the first row changed."""
         row = self.rows[-1]
         first = len(self.rows) - 1
-        self._dress(row)
+        self._dress_newest(row)
         room = self.width - (HANGING if self.width >= 20 else 0)
         newest = row.glyphs[-1]
         limit = self.width if newest.text in MARKS else room
@@ -103,6 +103,19 @@ class Verse:
             self._dress(row)
             self._dress(self.rows[-1])
         return first
+
+    def _dress_newest(self, row: Row) -> None:
+        """The same as ``_dress`` where only the last glyph is new. Conversions and readings
+        go by words, so that a character can change those before it; plain text cannot."""
+        if self.traditional or self.pinyin:
+            self._dress(row)
+            return
+        newest = row.glyphs[-1]
+        newest.shown = " " if newest.text == "\n" else shown(newest.text)
+        newest.width = cell_len(newest.shown)
+        if len(row.glyphs) > 1:
+            before = row.glyphs[-2]
+            newest.x = before.x + before.width
 
     def _dress(self, row: Row) -> None:
         """Decide how each glyph of a row is drawn and where it stands."""
