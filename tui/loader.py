@@ -86,4 +86,13 @@ def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
     read_verse("馬")  # loads its tables now, on this thread
 
     tell("reading the weights")
-    return load(find(name))
+    handle = load(find(name))
+    settle()
+    return handle
+
+
+def settle() -> None:
+    """Take all that is loaded by now, a million objects with torch, out of the garbage
+    collector's sight. It stays as long as the process, and going through it once again
+    would stop text and keys for a tenth of a second every few thousand characters."""
+    gc.freeze()
