@@ -7,6 +7,7 @@ import json
 import pytest
 from textual.widgets import OptionList
 
+from model.trace import read_trace
 from tests.lab.scripted import (
     BROKEN,
     HOSTILE,
@@ -14,6 +15,7 @@ from tests.lab.scripted import (
     IMPOSSIBLE,
     SMALL,
     Stepwise,
+    result,
     scripted,
 )
 from tests.tui.window import (
@@ -180,6 +182,30 @@ async def test_an_experiment_waits_for_the_poem_and_can_be_stopped_while_it_wait
         app._set_pace(UNLIMITED)
         await finished(app, pilot)
         assert len(app.session.branch.steps) == 40
+
+
+async def test_the_poem_on_show_is_handed_to_who_looks_at_one():
+    seen = []
+
+    def look(request):
+        seen.append(request.trace and read_trace(request.trace)[0])
+        yield result()
+
+    one = scripted("look", look, reads_trace=True)
+    async with window(experiments=(one, SMALL)) as (app, pilot):
+        await enter(app, pilot)
+        assert "Looks at the poem in the window" in page(app)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: seen)
+        await pilot.press("f10")
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        await enter(app, pilot)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(seen) == 2)
+        assert seen[0] is None
+        assert seen[1].text == app.session.branch.text
+        assert list(seen[1].token_ids) == list(app.session.branch.tokens)
 
 
 async def test_quick_and_prompt_are_asked_and_used():

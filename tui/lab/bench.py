@@ -20,6 +20,8 @@ from model.lab.base import Progress, Request
 from tui.messages import LabEnded, LabProgressed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from model.lab.catalogue import Experiment
     from model.registry import ModelHandle
     from tui.lab.outcome import Outcome
@@ -40,6 +42,8 @@ class Asked:
     """Instead of an experiment's own prompts; ``None``: its own."""
     seed: int = 1
     quick: bool = True
+    trace: Path | None = None
+    """The saved run that is looked at, by those that read one."""
 
 
 class Bench:
@@ -119,7 +123,7 @@ class Bench:
             told(progress)
             models.give_way(lambda words: told(progress, words))
 
-        request = Request(models, None, asked.prompt, asked.seed, asked.quick)
+        request = Request(models, None, asked.prompt, asked.seed, asked.quick, asked.trace)
         try:
             outcome = run_experiment(experiment, request, record, lambda: self._stopping)
         finally:

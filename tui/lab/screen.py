@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, OptionList
 from textual.widgets.option_list import Option
 
+from corpora.errors import UserError
 from tui.cells import fit, shown
 from tui.commands import LAB, LAB_FOOTER, bindings
 from tui.dialogs import Ask
@@ -62,13 +64,16 @@ class LabScreen(Screen[None]):
         experiments: Sequence[Experiment],
         filing: Filing,
         model: Callable[[], str],
+        poem: Callable[[], Path | None],
     ) -> None:
-        """``model``: the name of the model in use."""
+        """``model``: the name of the model in use. ``poem``: the poem on show as a file,
+        where there is one; raises ``UserError``."""
         super().__init__()
         self._bench = bench
         self._experiments = experiments
         self._filing = filing
         self._model = model
+        self._poem = poem
         self._asked = Asked()
 
     def compose(self) -> ComposeResult:
@@ -129,7 +134,13 @@ class LabScreen(Screen[None]):
         """Run the experiment that the list stands on."""
         if self.chosen is None:
             return
-        if not self._bench.begin(self.chosen, self._asked):
+        try:
+            trace = self._poem() if self.chosen.reads_trace else None
+        except UserError as error:
+            self._say(str(error))
+            return
+        asked = replace(self._asked, trace=trace)
+        if not self._bench.begin(self.chosen, asked):
             running = self._bench.running
             self._say(f"{running.name if running else 'Another one'} is running; Esc stops it")
         self.show(from_top=True)
@@ -148,7 +159,7 @@ class LabScreen(Screen[None]):
 
     def action_quick(self) -> None:
         """All samples, or fewer."""
-        self._asked = Asked(self._asked.prompt, self._asked.seed, not self._asked.quick)
+        self._asked = replace(self._asked, quick=not self._asked.quick)
         self._show_state()
 
     def action_prompt(self) -> None:
@@ -162,7 +173,7 @@ class LabScreen(Screen[None]):
         prompt, told = read_opening(text)
         if told:
             self._say(told)
-        self._asked = Asked(prompt or None, self._asked.seed, self._asked.quick)
+        self._asked = replace(self._asked, prompt=prompt or None)
         self._show_state()
 
     def action_export(self) -> None:
@@ -241,6 +252,7 @@ class LabScreen(Screen[None]):
 def _invitation(experiment: Experiment) -> str:
     needs = " and ".join(NEEDS[need] for need in experiment.uses)
     reads = " Reads a prompt (F3)." if experiment.reads_prompt else ""
+    reads += " Looks at the poem in the window, where one is finished." * experiment.reads_trace
     return f"Enter runs it.{f' Uses {needs}.' if needs else ''}{reads}"
 
 
