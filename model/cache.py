@@ -7,13 +7,16 @@ back) is answered here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import GPTConfig
+
+Array = NDArray[np.float32]
 
 
 class Snapshot(NamedTuple):
@@ -21,23 +24,6 @@ class Snapshot(NamedTuple):
 
     position: int
     keys_values: Tensor
-
-
-class Workspace:
-    """Where a pass over one new token writes what it needs on the way, so that it asks for
-    no memory: at this size, asking costs as much as computing. Worth nothing between passes.
-    """
-
-    def __init__(self, config: GPTConfig, batch: int, dtype: torch.dtype) -> None:
-        width, head_size = config.n_embd, config.n_embd // config.n_head
-        self.qkv = torch.empty(batch, 3 * width, dtype=dtype)
-        query, *_ = parts = self.qkv.view(batch, 3, config.n_head, head_size).transpose(0, 1)
-        self.query = query.unsqueeze(2)
-        """Of ``qkv``, as ``[B, H, 1, hd]``."""
-        self.keys_values = parts[1:]
-        """Of ``qkv``, as ``[2, B, H, hd]``."""
-        self.hidden = torch.empty(batch, 4 * width, dtype=dtype)
-        self.gate = torch.empty(batch, 4 * width, dtype=dtype)
 
 
 class KVCache:
@@ -51,7 +37,8 @@ class KVCache:
         self._store = torch.zeros(
             config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
         )
-        self.workspace = Workspace(config, batch, dtype)
+        self.workspace: Any = None
+        """What ``model.decode`` keeps with a cache, from its first pass on."""
         self.bytes_per_token = 2 * config.n_layer * config.n_embd * dtype.itemsize
         """2 · layers · width · bytes per value, for each sequence."""
         self.batch = batch
@@ -85,15 +72,15 @@ class KVCache:
         all_values[:, :, self.position :] = values
         return all_keys, all_values
 
-    def next_token(self) -> tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]:
-        """For one more token, each with one view a layer: where its key and value go
-        (``[2, B, H, hd]``), and the keys and the values up to it (``[B, H, T, hd]``).
-
-        As ``extend`` does, but for all layers at once: making a view costs as much as
-        a small product.
+    def next_token(self) -> tuple[Array, Array]:
+        """For one more token, in every layer: the keys and values up to and with it, ``[n_layer,
+        2, B, H, T, hd]``, and where its own go, ``[n_layer, 2, B, H, hd]``. As ``extend``
+        does, but for all layers at once and in NumPy: making a view costs as much as a small
+        product.
         """
-        held = self._store[..., : self.position + 1, :].flatten(0, 1).unbind(0)
-        return self._store.select(4, self.position).unbind(0), held[::2], held[1::2]
+        T = self.position + 1
+        store = self._store.numpy()  # the same memory
+        return store[..., :T, :], store[..., T - 1, :]
 
     def advance(self, tokens: int) -> None:
         """Count ``tokens`` as held, after a forward pass wrote them in every layer."""
@@ -111,7 +98,7 @@ class KVCache:
         """Keep these sequences of the batch, in this order; the others have ended."""
         self._store = self._store[:, :, rows].contiguous()
         self.batch = len(rows)
-        self.workspace = Workspace(self.config, self.batch, self._store.dtype)
+        self.workspace = None
 
     def snapshot(self) -> Snapshot:
         """A copy of what is held, to come back to with ``restore``."""

@@ -1,96 +1,214 @@
-"""One more token through a GPT, with little else than its arithmetic.
+"""One more token a sequence through a GPT, with little else than its arithmetic.
 
-A pass over a single position computes so little that a small model spends most of
-its time between the operations. Here are the same operations as in ``GPT.forward``,
-on ``[B, C]`` and straight from the weights, without modules: half the time for the
-lesson's shape. The tests hold both to the same logits.
+A pass over single positions computes so little that a small model spends most of its time
+between the operations, and reads every weight for a row or a few, so that how the products
+are done decides the rest. Here is the function of ``GPT.forward`` on ``[B, C]`` in NumPy,
+whose products of one row take little more than half of torch's time, with matrices that
+carry all that is constant:
+
+- the gain of a norm is in the matrix behind it, and so are the √C of its deviation, the
+  1/√hd of the scores and the √½ of GELU;
+- the norm's shift and the matrix's bias are one more row of it, which meets a 1 at the end
+  of what is multiplied;
+- what is added to the residual stream has its mean taken off, as every norm would take it
+  off. All that is left of a norm is a division by a length.
+
+The tests hold both to the same logits.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-import torch.nn.functional as F
-from torch import Tensor, addcmul, addmm, erf, layer_norm, mm
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
 
 from model.cache import KVCache
 
 if TYPE_CHECKING:
     from model.gpt import GPT, Block
 
+Array = NDArray[np.float32]
+
+MANY = 2**20
+"""Multiplications from which oneDNN, which needs 10 µs to begin, has the product sooner."""
 _HALF = math.sqrt(0.5)
-
-
-class _Layer(NamedTuple):
-    """A block's weights, matrices as ``[in, out]``."""
-
-    attention: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
-    """Gain and shift of the norm, then projection and bias to queries, keys and values,
-    then those of what was attended to."""
-    perceptron: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
-    """Gain and shift of the norm, then matrix and bias (times √½, as the matrix is when it
-    is applied) to the hidden units, then those back."""
+_ONE = np.array(1, np.float32)  # converted once
 
 
 class OneToken:
-    """The forward pass for one new token a sequence. Shares the model's weights, which
-    must not be trained on or moved to another device meanwhile."""
+    """The forward pass for one new token a sequence, with weights of its own made from the
+    model's: to be built again where those change."""
 
     def __init__(self, model: GPT) -> None:
-        embedding = model.tokens.weight.detach()
-        self._embedding = embedding.contiguous()  # a token's values side by side
-        self._positions = model.positions.weight.detach()
-        self._layers = [_layer(block) for block in model.blocks]  # type: ignore[arg-type]
-        self._gain = model.ln.weight.detach()
-        self._shift = model.ln.bias.detach()
-        self._head = embedding.t()
-        self._n_head = model.config.n_head
-        self._width = (model.config.n_embd,)
+        config = model.config
+        self._embedding = _centred(_values(model.tokens.weight)).astype(np.float32)
+        self._positions = _centred(_values(model.positions.weight)).astype(np.float32)
+        self._layers = [_layer(block, config.n_head) for block in model.blocks]  # type: ignore[arg-type]
+        self._head = _Matrix(_reading(model.ln, model.tokens.weight))
+        self._least = config.n_embd * model.ln.eps
+        # Products are NumPy's now, and it takes every core unless it is told.
+        threadpool_limits(torch.get_num_threads(), user_api="blas")
 
     def __call__(self, ids: Tensor, cache: KVCache) -> Tensor:
         """Logits ``[B, 1, V]`` of what follows ``ids`` ``[B, 1]``, which the cache then holds."""
-        B = ids.shape[0]
-        token = int(ids) if B == 1 else ids[:, 0]  # a row by number is a view, no lookup
-        x = (self._embedding[token] + self._positions[cache.position]).view(B, -1)  # [B, C]
-        room, width = cache.workspace, self._width
-        for weights, place, keys, values in zip(self._layers, *cache.next_token(), strict=True):
-            (gain1, shift1, qkv, qkv_bias, attended, attended_bias) = weights.attention
-            (gain2, shift2, fc, fc_bias, proj, proj_bias) = weights.perceptron
-            addmm(qkv_bias, layer_norm(x, width, gain1, shift1), qkv, out=room.qkv)
-            place.copy_(room.keys_values)
-            y = F.scaled_dot_product_attention(room.query, keys, values)  # [B, H, 1, hd]
-            x.addmm_(y.view(B, -1), attended).add_(attended_bias)
-            normal = layer_norm(x, width, gain2, shift2)
-            # GELU(a) = a · (1 + erf(a·√½)) / 2. The products bring the factors along: with
-            # h = a·√½ it is √½ · (h + h·erf(h)), at a third of the price of F.gelu.
-            h = addmm(fc_bias, normal, fc, alpha=_HALF, out=room.hidden)
-            gelu = addcmul(h, h, erf(h, out=room.gate), out=room.gate)
-            x.addmm_(gelu, proj, alpha=_HALF).add_(proj_bias)
+        room = cache.workspace or _Workspace(cache)
+        cache.workspace = room
+        held, new = cache.next_token()
+        scores, shares = room.attention(cache.position + 1)
+        scored, shared = torch.from_numpy(scores)[..., 0], torch.from_numpy(shares)[:, :, 0]
+        x = room.x
+        np.add(self._embedding[ids.numpy()[:, 0]], self._positions[cache.position], out=x)
+        for layer, (keys, values), place in zip(self._layers, held, new, strict=True):
+            layer.qkv(self._normal(room), room.qkv)
+            place[...] = room.keys_values
+            np.matmul(keys, room.query, out=scores)
+            torch.softmax(scored, -1, out=shared)  # NumPy would need five operations
+            np.matmul(shares, values, out=room.heads)
+            x += layer.attended(room.attended, room.update)
+            layer.hidden(self._normal(room), room.hidden)
+            # GELU(a) = a · (1 + erf(a·√½)) / 2 = √½ · h · (1 + erf(h)), with h = a·√½
+            torch.erf(room.hidden_tensor, out=room.gate_tensor)
+            room.gate += _ONE
+            room.gate *= room.hidden
+            x += layer.back(room.gelu, room.update)
         cache.advance(1)
-        x = layer_norm(x, width, self._gain, self._shift)
-        return mm(x, self._head).view(B, 1, -1)
+        return torch.from_numpy(self._head(self._normal(room))).unsqueeze(1)
+
+    def _normal(self, room: _Workspace) -> Array:
+        """The residual stream divided by its length, which is √C deviations."""
+        x = room.x
+        if len(x) == 1:  # one number is sooner computed in Python than as an array of one
+            np.multiply(x, 1 / math.sqrt(np.dot(x[0], x[0]) + self._least), out=room.normal)
+        else:
+            squares = np.vecdot(x, x)[:, None] + np.float32(self._least)
+            np.divide(x, np.sqrt(squares, out=squares), out=room.normal)
+        return room.read
 
 
-def _layer(block: Block) -> _Layer:
-    def weight(name: str) -> Tensor:
-        return block.get_parameter(name).detach()
+class _Matrix:
+    """``[in + 1, out]``, the last row the bias."""
 
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self._values = np.ascontiguousarray(values, np.float32)
+
+    def __call__(self, rows: Array, out: Array | None = None) -> Array:
+        """Its product with ``rows`` ``[B, in + 1]``, which end with a 1."""
+        if len(rows) == 1 or len(rows) * self._values.size < MANY or self._packed is None:
+            product: Array = np.dot(rows, self._values, out=out)
+            return product
+        product = _packed_product(torch.from_numpy(rows), self._packed).numpy()
+        if out is None:
+            return product
+        out[...] = product
+        return out
+
+    @cached_property
+    def _packed(self) -> Tensor | None:
+        """For many rows, once there are some: ordered as oneDNN reads it. ``None`` where
+        torch was built without."""
+        if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+            return None
+        turned = torch.from_numpy(np.ascontiguousarray(self._values.T))
+        packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(turned, None)
+        return packed
+
+
+def _packed_product(rows: Tensor, matrix: Tensor) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, matrix, None, "none", [], "")
+    return product
+
+
+class _Layer(NamedTuple):
+    """A block's matrices."""
+
+    qkv: _Matrix
+    attended: _Matrix
+    hidden: _Matrix
+    back: _Matrix
+
+
+def _layer(block: Block, n_head: int) -> _Layer:
+    qkv = _reading(block.ln1, block.attn.qkv.weight, block.attn.qkv.bias)
+    width = qkv.shape[1] // 3
+    qkv[:, :width] /= math.sqrt(width // n_head)
+    back = _writing(block.proj)
+    back[:-1] *= _HALF
     return _Layer(
-        (
-            weight("ln1.weight"),
-            weight("ln1.bias"),
-            weight("attn.qkv.weight").t(),
-            weight("attn.qkv.bias"),
-            weight("attn.proj.weight").t(),
-            weight("attn.proj.bias"),
-        ),
-        (
-            weight("ln2.weight"),
-            weight("ln2.bias"),
-            weight("fc.weight").t(),
-            weight("fc.bias") * _HALF,
-            weight("proj.weight").t(),
-            weight("proj.bias"),
-        ),
+        _Matrix(qkv),
+        _Matrix(_writing(block.attn.proj)),
+        _Matrix(_reading(block.ln2, block.fc.weight, block.fc.bias) * _HALF),
+        _Matrix(back),
     )
+
+
+def _reading(norm: nn.LayerNorm, weight: Tensor, bias: Tensor | None = None) -> NDArray[np.float64]:
+    """The matrix that reads the residual stream behind ``norm``."""
+    gain, shift, matrix = _values(norm.weight), _values(norm.bias), _values(weight).T
+    constant = shift @ matrix
+    if bias is not None:
+        constant += _values(bias)
+    return np.vstack([matrix * (gain * math.sqrt(len(gain)))[:, None], constant])
+
+
+def _writing(linear: nn.Linear) -> NDArray[np.float64]:
+    """The matrix whose product is added to the residual stream."""
+    return _centred(np.vstack([_values(linear.weight).T, _values(linear.bias)]))
+
+
+def _centred(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred: NDArray[np.float64] = rows - rows.mean(-1, keepdims=True)
+    return centred
+
+
+def _values(parameter: Tensor) -> NDArray[np.float64]:
+    return parameter.detach().double().numpy()
+
+
+class _Workspace:
+    """Where a pass writes what it needs on the way, so that it asks for no memory: at this
+    size, asking costs as much as computing. Worth nothing between passes."""
+
+    def __init__(self, cache: KVCache) -> None:
+        B, C, H = cache.batch, cache.config.n_embd, cache.config.n_head
+        self.x = _empty(B, C)
+        """The residual stream."""
+        self.update = _empty(B, C)
+        self.read = _ending_with_one(B, C)
+        self.normal = self.read[:, :C]
+        self.qkv = _empty(B, 3 * C)
+        parts = self.qkv.reshape(B, 3, H, -1)
+        self.query = parts[:, 0, :, :, None]
+        """Of ``qkv``, as ``[B, H, hd, 1]``."""
+        self.keys_values = parts[:, 1:].swapaxes(0, 1)
+        """Of ``qkv``, as ``[2, B, H, hd]``."""
+        self.attended = _ending_with_one(B, C)
+        self.heads = self.attended[:, :C].reshape(B, H, 1, -1)
+        """Of ``attended``, one head after the other."""
+        self.hidden = _empty(B, 4 * C)
+        self.gelu = _ending_with_one(B, 4 * C)
+        self.gate = self.gelu[:, : 4 * C]
+        self.hidden_tensor = torch.from_numpy(self.hidden)
+        self.gate_tensor = torch.from_numpy(self.gate)
+        self._attention = _empty(2, B * H * cache.capacity)
+        self._rows = B, H
+
+    def attention(self, keys: int) -> tuple[Array, Array]:
+        """For scores ``[B, H, keys, 1]`` and what they become, ``[B, H, 1, keys]``."""
+        B, H = self._rows
+        scores, shares = self._attention[:, : B * H * keys]
+        return scores.reshape(B, H, keys, 1), shares.reshape(B, H, 1, keys)
+
+
+def _empty(*shape: int) -> Array:
+    return np.empty(shape, np.float32)
+
+
+def _ending_with_one(rows: int, width: int) -> Array:
+    """``[rows, width + 1]``, to be multiplied with a ``_Matrix``."""
+    return np.ones((rows, width + 1), np.float32)

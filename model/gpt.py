@@ -111,9 +111,7 @@ class GPT(nn.Module):
             raise ValueError(f"{start} + {T} tokens do not fit block_size {self.config.block_size}")
         if self._one_token is not None and cache is not None and T == 1:
             return self._one_token(ids, cache)
-        # nn.Embedding would first copy a matrix that is laid out the other way
-        tokens = self.tokens(ids) if self._one_token is None else self.tokens.weight[ids]
-        x = self.drop(tokens + self.positions.weight[start : start + T])  # [B, T, C]
+        x = self.drop(self.tokens(ids) + self.positions.weight[start : start + T])  # [B, T, C]
         mask = None
         if start and T > 1:
             # Row i is position start + i and sees start + i + 1 keys. `is_causal` would
@@ -130,15 +128,9 @@ class GPT(nn.Module):
     def lay_out_for_decoding(self) -> GPT:
         """Make the model fast at one more token, and no longer trainable; returns self.
 
-        Stores each matrix so that its longer dimension is contiguous: one token's
-        product with it reads it once and computes little, so that the order of its
-        values in memory decides the speed (the tied head becomes three times faster).
-        Shapes and results stay the same.
+        A second set of weights serves those passes (``model.decode``). Float32 on the CPU
+        only. Shapes and results stay the same.
         """
         self.requires_grad_(False)
-        for name, parameter in self.named_parameters():
-            multiplied = parameter.dim() == 2 and name != "positions.weight"
-            if multiplied and parameter.shape[0] > parameter.shape[1]:
-                parameter.data = parameter.data.t().contiguous().t()
         self._one_token = OneToken(self)
         return self

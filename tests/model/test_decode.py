@@ -6,9 +6,9 @@ from copy import deepcopy
 
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from model.cache import KVCache
-from model.config import GPTConfig
 from model.gpt import GPT
 from tests.helpers import slow_logits, tiny_gpt
 
@@ -85,6 +85,37 @@ def test_whole_texts_through_matrices_laid_out_for_decoding() -> None:
         torch.testing.assert_close(logits[row].double(), expected, atol=1e-4, rtol=0)
 
 
-def test_a_wide_block_keeps_its_positions_in_rows() -> None:
-    gpt = GPT(GPTConfig(VOCAB, block_size=64, n_layer=1, n_head=1, n_embd=8))
-    assert gpt.lay_out_for_decoding().positions.weight.is_contiguous()
+@pytest.mark.parametrize("onednn", [True, False])
+@torch.inference_mode()
+def test_many_rows_through_ordered_matrices_and_without_any(
+    onednn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model.decode.MANY", 1)
+    if not onednn:
+        monkeypatch.setattr("torch.backends.mkldnn.is_available", lambda: False)
+    gpt, ids = laid_out(), ids_of(40, 6)
+    cache = KVCache(gpt.config, 40)
+    logits = torch.cat([gpt(ids[:, i : i + 1], cache, last=True) for i in range(6)], dim=1)
+    for row in range(40):
+        expected = slow_logits(gpt, ids[row].tolist())
+        torch.testing.assert_close(logits[row].double(), expected, atol=1e-4, rtol=0)
+
+
+@torch.inference_mode()
+def test_residual_streams_far_from_zero_lose_nothing() -> None:
+    """The means that norms take off are taken off the weights, once and for all."""
+    gpt = deepcopy(tiny_gpt(VOCAB))
+    for parameter in (gpt.tokens.weight, gpt.blocks[0].proj.bias, gpt.positions.weight):
+        parameter += 3
+    gpt.lay_out_for_decoding()
+    ids, cache = ids_of(1, 20), KVCache(gpt.config)
+    logits = torch.cat([gpt(ids[:, i : i + 1], cache) for i in range(20)], dim=1)[0]
+    torch.testing.assert_close(
+        logits.double(), slow_logits(gpt, ids[0].tolist()), atol=1e-3, rtol=0
+    )
+
+
+def test_products_keep_to_the_threads_that_torch_was_given() -> None:
+    laid_out()
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert all(pool["num_threads"] == torch.get_num_threads() for pool in blas)

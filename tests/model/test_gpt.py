@@ -131,7 +131,6 @@ def test_the_layout_for_decoding_changes_neither_logits_nor_tying() -> None:
     before, shapes = gpt(ids), {n: p.shape for n, p in gpt.named_parameters()}
     assert gpt.lay_out_for_decoding() is gpt
     assert {n: p.shape for n, p in gpt.named_parameters()} == shapes
-    assert gpt.tokens.weight.stride() == (1, VOCAB), "the longer dimension is contiguous"
     assert (gpt(ids) - before).abs().max() <= 1e-5
     assert (in_chunks(gpt, ids, [1]) - before[0]).abs().max() <= 1e-4
     # one matrix is both embedding and head: a change of it shows in both
