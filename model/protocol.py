@@ -1,16 +1,19 @@
 """What the engine asks of a model and of its cache.
 
 Anything that conforms can be written with, inspected, raced and measured: this
-program's own ``GPT``, and models of other makers behind ``model.hub``.
+program's own ``GPT``, and the models of other makers in ``model.pretrained``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from torch import Tensor
+
+Precision = Literal["float32", "bfloat16"]
+"""Of weights, keys and values; logits are float32 in any case."""
 
 
 class Shape(Protocol):

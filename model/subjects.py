@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from model.batch import BatchGenerator
+from model.checkpoint import load_checkpoint
 from model.config import CacheMode, Controls, GPTConfig, SamplerConfig
 from model.generate import Generator, Prompt
 from model.gpt import GPT
 from model.protocol import LanguageModel
-from model.registry import find, load
+from model.registry import find
 from model.steps import Step
 from model.tokenizers import CharTokenizer, Tokenizer
 
@@ -79,8 +80,8 @@ def shipped(name: str) -> Subject:
     spec = find(name)
     if not spec.available:
         return stand_in(GPTConfig(VOCABULARY))
-    handle = load(spec, threads=1)
-    return Subject(handle.model, handle.tokenizer, spec.name)
+    checkpoint = load_checkpoint(spec.path)
+    return Subject(checkpoint.model.lay_out_for_decoding(), checkpoint.tokenizer, spec.name)
 
 
 def stand_in(config: GPTConfig) -> Subject:

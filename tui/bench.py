@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 
@@ -163,7 +163,7 @@ def _endless(handle: ModelHandle) -> ModelHandle:
         def new_cache(self, batch: int = 1) -> object:
             return handle.model.new_cache(batch)
 
-        def __call__(self, *args: object, **options: object) -> torch.Tensor:
+        def __call__(self, *args: Any, **options: Any) -> torch.Tensor:
             logits: torch.Tensor = handle.model(*args, **options)
             logits[..., handle.tokenizer.end_id] = -torch.inf
             return logits

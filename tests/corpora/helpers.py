@@ -13,6 +13,7 @@ from typing import Any
 
 from corpora.build import Built, build
 from corpora.package import Package
+from corpora.places import PACKAGE_NAME, PACKAGE_VERSION
 
 FIVE = "白日依山盡，黃河入海流。欲窮千里目，更上一層樓。"
 
@@ -74,4 +75,5 @@ def pinned(path: Path) -> Package:
     """The Package whose pin is the file at `path`."""
     data = path.read_bytes()
     digest = base64.b64encode(hashlib.sha512(data).digest()).decode()
-    return Package("poems", "1.0.0", f"sha512-{digest}", len(data), ("dist/*.json", "LICENSE"))
+    wanted = ("dist/*.json", "LICENSE")
+    return Package(PACKAGE_NAME, PACKAGE_VERSION, f"sha512-{digest}", len(data), wanted)

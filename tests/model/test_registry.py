@@ -20,8 +20,8 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def test_shipped_models_are_found_by_name_the_default_first() -> None:
-    assert [spec.name for spec in specs()] == ["tang-small", "tang-base"]
+def test_models_are_found_by_name_the_default_first() -> None:
+    assert [spec.name for spec in specs()] == ["tang-small", "tang-base", "smollm2"]
     assert specs()[0].name == DEFAULT_MODEL
     for spec in specs():
         assert find(spec.name) == spec

