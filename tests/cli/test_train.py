@@ -59,6 +59,9 @@ def test_a_run_ends_with_a_checkpoint_that_tells_how_it_came_about(
     assert answer.code == 0, answer.stderr
     assert answer.stdout.count("held-out loss") == 3  # step 4, step 6, and the export
     assert "\x1b" not in answer.stdout
+    drawn = answer.stdout.partition("nats a character, by step\n")[2].splitlines()
+    assert any("⠀" < char <= "⣿" for line in drawn for char in line)
+    assert any(line.endswith("held out") for line in drawn)
     checkpoint = load_checkpoint(place / "runs" / "tiny" / "tiny.safetensors")
     record = checkpoint.training
     assert record["steps"] == 6

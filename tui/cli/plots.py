@@ -1,6 +1,6 @@
 """The loss of a training run as a picture and in the terminal.
 
-Both libraries are optional: without them the run is as good, and a line says what to install.
+Matplotlib is optional: without it the run is as good, and a line says what to install.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.plot import Axes, Series, plot
+
 if TYPE_CHECKING:
     from rich.console import Console
 
 Losses = Sequence[tuple[int, float, float | None]]
 """(step, training loss, held-out loss where measured)."""
 
-MISSING = "needs {}: pip install 'yinchuang[train]'"
 WIDTH, HEIGHT = 80, 20
 """Cells of the plot in the terminal."""
 
@@ -25,7 +26,7 @@ def save_loss(losses: Losses, path: Path, name: str, out: Console) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        out.print(f"The plot {MISSING.format('matplotlib')}")
+        out.print("The plot needs matplotlib: pip install 'yinchuang[train]'")
         return
     figure = Figure(figsize=(8, 4.5), layout="constrained")  # no window, no global state
     axes = figure.add_subplot()
@@ -41,24 +42,20 @@ def save_loss(losses: Losses, path: Path, name: str, out: Console) -> None:
 
 
 def draw_loss(losses: Losses, out: Console) -> None:
-    """Draw the losses with characters."""
-    try:
-        import plotext
-    except ImportError:
-        out.print(f"The plot in the terminal {MISSING.format('plotext')}")
-        return
-    low, high = _limits(losses)
-    steps, smoothed = _training(losses)
-    figure = plotext.figure.clear()
-    figure.theme("colorless")
-    figure.plot_size(WIDTH, HEIGHT)
-    figure.draw(figure.signal(steps, smoothed, marker="braille").label("training, smoothed"))
-    figure.draw(figure.signal(*_held_out(losses), marker="x").label("held out"))
-    figure.ruler("x").lim(0, steps[-1])
-    figure.ruler("y").lim(low, high)
-    figure.legend(x=steps[-1], y=high, ha="right", relative=True)
-    print("nats a character, by step")
-    print(figure.build().string(colorless=True))
+    """Draw the losses with characters: what comes after the first steep fall."""
+    _, high = _limits(losses)
+    series = [
+        Series(
+            name, tuple((step, loss) for step, loss in zip(*columns, strict=True) if loss <= high)
+        )
+        for name, columns in (
+            ("training, smoothed", _training(losses)),
+            ("held out", _held_out(losses)),
+        )
+    ]
+    out.print("nats a character, by step")
+    for line in plot(series, min(out.width, WIDTH), HEIGHT, Axes("steps")):
+        out.print("".join(text for text, _ in line).rstrip(), soft_wrap=True)
 
 
 def _training(losses: Losses) -> tuple[list[int], list[float]]:
