@@ -91,16 +91,38 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         uses=("corpus",),
     ),
     Experiment(
+        "degeneration",
+        "The likeliest text is a loop",
+        "Greedy decoding falls into repetition the longer it writes, and each round makes the "
+        "next one likelier; sampling does not.",
+        uses=("chat",),
+        reads_prompt=True,
+    ),
+    Experiment(
         "block512",
         "Block 512, 500 characters",
         "The longer the text the more the cache saves: 500 characters with a block of 512 "
         "come out the same in both modes.",
     ),
     Experiment(
+        "tokenizers",
+        "Characters against pieces",
+        "Longer tokens make shorter texts and need a longer table of embeddings: what is gained "
+        "shows by the character only.",
+        uses=("corpus",),
+    ),
+    Experiment(
         "constraint",
         "What a form costs",
         "Banning what breaks a form costs what the model would have given it, paid where the "
         "form is chosen and nowhere else.",
+    ),
+    Experiment(
+        "memorised",
+        "Does the model recite?",
+        "A model that memorised would share longer runs with its training poems than real "
+        "poems that it never saw do.",
+        uses=("corpus",),
     ),
 )
 
