@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from model.errors import SettingError
 
 CacheMode = Literal["on", "off", "race"]
-TrainPrecision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "bfloat16"]
 TokenizerKind = Literal["char", "bpe"]
 Stage = Literal[
     "mask", "repetition", "presence_frequency", "temperature", "top_k", "top_p", "min_p"
@@ -192,7 +192,7 @@ class TrainConfig:
     song_share: float = 0.0
     """Part of the poem rows' tokens that are Song poems, each behind its own start token and
     none twice while they last; [0, 0.9]. Tang verse alone is soon learnt by heart."""
-    precision: TrainPrecision = "float32"
+    precision: Precision = "float32"
     """Of matrix products while training; weights and the held-out loss stay in float32.
     bfloat16 is two to three times as fast where the processor has units for it."""
     tokenizer: TokenizerKind = "char"

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Protocol, Self
 
 from torch import Tensor
-
-Precision = Literal["float32", "bfloat16"]
-"""Of weights, keys and values; logits are float32 in any case."""
 
 
 class Shape(Protocol):

@@ -19,9 +19,10 @@ import torch
 
 from corpora.package import SMOLLM2, installed_file
 from model.checkpoint import load_checkpoint
+from model.config import Precision
 from model.errors import InputError
 from model.hashing import file_hash
-from model.protocol import LanguageModel, Precision
+from model.protocol import LanguageModel
 from model.tokenizers import Tokenizer
 
 if TYPE_CHECKING:

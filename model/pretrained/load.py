@@ -13,11 +13,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from model.config import Precision
 from model.errors import CheckpointError, InputError
 from model.pretrained.convert import MARKER, converted
 from model.pretrained.llama import Llama, LlamaShape
 from model.pretrained.source import Source, look_at, read_json
-from model.protocol import Precision
 
 if TYPE_CHECKING:
     from model.pretrained.library import LibraryModel

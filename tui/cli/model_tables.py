@@ -6,8 +6,8 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, get_args
 
 from corpora.errors import UserError
+from model.config import Precision
 from model.pretrained.source import look_at
-from model.protocol import Precision
 from model.registry import ModelSpec, find, load, specs
 from tui.cli.output import console, print_json, print_table
 

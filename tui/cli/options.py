@@ -70,8 +70,8 @@ Number = str | None
 
 
 @dataclass(frozen=True, slots=True)
-class PoemFlags:
-    """The shared flags as they were typed."""
+class SamplerFlags:
+    """Which model, and the flags of its sampler, as they were typed."""
 
     model: Model = None
     temperature: Annotated[
@@ -96,6 +96,12 @@ class PoemFlags:
         Number, option("--repetition", text="CTRL penalty, above 0 to 10; 1 is off. [1]")
     ] = None
     greedy: Annotated[bool, switch("--greedy", "Always the likeliest: temperature 0.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class PoemFlags(SamplerFlags):
+    """The flags that the poem commands share, as they were typed."""
+
     seed: Annotated[
         Number, option("--seed", text="The same seed gives the same poem. [new each time]")
     ] = None
@@ -152,7 +158,7 @@ def read_flags(flags: PoemFlags) -> Settings:
         n = whole("n", flags.n, 1, MOST_POEMS)
         seed = secrets.randbelow(2**32) if flags.seed is None else read_number(flags.seed)
         controls = Controls(
-            sampler=_sampler(flags),
+            sampler=read_sampler(flags, POEM_SAMPLER),
             cache=cast(CacheMode, flags.cache),  # what these are is for Controls to check
             seed=cast(int, seed),
             max_tokens=(
@@ -174,7 +180,8 @@ def read_flags(flags: PoemFlags) -> Settings:
         )
 
 
-def _sampler(flags: PoemFlags) -> SamplerConfig:
+def read_sampler(flags: SamplerFlags, default: SamplerConfig) -> SamplerConfig:
+    """``default`` with what was given changed. Raises ``SettingError`` that names the field."""
     given: dict[str, Any] = {
         name: read_number(text)
         for name in (
@@ -192,7 +199,7 @@ def _sampler(flags: PoemFlags) -> SamplerConfig:
         if given.get("temperature", 0) != 0:
             raise InputError("--greedy is temperature 0: give it, or --temperature, not both")
         given["temperature"] = 0
-    return replace(POEM_SAMPLER, **given)
+    return replace(default, **given)
 
 
 def read_unknown(text: str) -> Unknown:
