@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 SMALLEST = (20, 2)
 """Cells of width and rows of height, axis apart, below which nothing is drawn."""
+MILLIONS, SMALL = 1e7, 1e-3
+"""From the first on numbers are written in millions, below the second with a power of ten."""
 NEAR_ZERO = 0.5
 """A linear y axis begins at 0 where the smallest value is below this share of the largest."""
 
@@ -103,12 +105,16 @@ def plot(series: Sequence[Series], width: int, height: int, axes: Axes) -> list[
 
 
 def number(value: float) -> str:
-    """A value of an axis: three digits that matter, or a whole number with its commas."""
-    if value == round(value) and abs(value) < 1e7:
+    """A value of an axis in few digits: ``0.25``, ``1,234``, ``12 M``, ``3e-5``."""
+    size = abs(value)
+    if size >= MILLIONS:
+        return f"{value / 1e6:,.0f} M" if size >= 1e8 else f"{value / 1e6:.2g} M"
+    if value == round(value) or size >= 1000:
         return f"{value:,.0f}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.2g}"
-    return f"{value:.3g}" if abs(value) >= 10 else f"{value:.2g}"
+    if size < SMALL:
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    return f"{value:.3g}" if size >= 10 else f"{value:.2g}"
 
 
 def _usable(points: Sequence[tuple[float, float]], axes: Axes) -> tuple[tuple[float, float], ...]:

@@ -126,18 +126,18 @@ def test_the_report_goes_on_past_what_fails(run: Call, catalogue, tmp_path: Path
     headings = re.findall(r"^## (.*)", text, re.MULTILINE)
     assert headings == [
         "Contents",
-        "The small one",
-        "The broken one",
-        "The impossible one",
-        "The hostile one",
-        "The failing one",
+        "1. The small one",
+        "2. The broken one",
+        "3. The impossible one",
+        "4. The hostile one",
+        "5. The failing one",
         "What it was made with",
     ]
     assert "ZeroDivisionError" in text and "corpus build makes it" in text
     assert "5 experiments, 2 of 3 checks hold; cannot run here: impossible; broke off" in text
     assert "2 of 3 checks hold" in answer.stdout
-    assert "1. [The small one](#the-small-one) ✓ 1 of 1 checks hold" in text
-    assert "2. [The broken one](#the-broken-one) ✗" in text
+    assert "1. [The small one](#1-the-small-one) ✓ 1 of 1 checks hold" in text
+    assert "2. [The broken one](#2-the-broken-one) ✗" in text
     assert "Made with `--quick`" in text
     pictures = set(re.findall(r"\]\((.*?\.png)\)", text))
     assert pictures == {f"{n}-{i}.png" for n in ("small", "hostile", "failing") for i in (1, 2)}
@@ -187,8 +187,8 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path) -> None:
     )
     assert done.returncode == 128 + signal.SIGINT, done.stderr
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "## The small one" in text
-    assert "## The slow one" in text and "stopped before its end" in text
+    assert "## 1. The small one" in text
+    assert "## 2. The slow one" in text and "stopped before its end" in text
     assert "2 experiments, 1 of 1 check hold" in text
 
 

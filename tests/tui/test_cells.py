@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from tests.tui.pane_app import AWKWARD
 from tui.braille import sample
 from tui.cells import fit, shown
-from tui.plot import Axes, Series, plot, sparks
+from tui.plot import Axes, Series, number, plot, sparks
 from tui.widgets.lines import line_width, wrap
 
 
@@ -162,3 +162,21 @@ def test_the_y_axis_begins_at_zero_only_where_the_values_come_near_it():
     far = text_of(plot([Series("", ((1, 3.9), (2, 4.1)))], 40, 8, Axes()))
     near = text_of(plot([Series("", ((1, 0.1), (2, 4.1)))], 40, 8, Axes()))
     assert far[6].split("┤")[0].strip() == "3.9" and near[6].split("┤")[0].strip() == "0"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (0.25, "0.25"),
+        (12.5, "12.5"),
+        (1234.5, "1,234"),
+        (1_000_000, "1,000,000"),
+        (12_300_000, "12 M"),
+        (2.5e9, "2,500 M"),
+        (0.00003, "3e-5"),
+        (-0.00012, "-1.2e-4"),
+    ],
+)
+def test_numbers_of_an_axis_are_short(value, written):
+    assert number(value) == written

@@ -60,7 +60,9 @@ class Report:
             write_whole(self._folder / name, pictures.picture([plot], "png"))
             return name
 
-        self._sections.append(section(outcome, method(outcome.experiment), picture))
+        self._sections.append(
+            section(outcome, method(outcome.experiment), picture, len(self._outcomes))
+        )
         write_whole(self.path, self.text())
 
     def summary(self) -> str:
@@ -104,8 +106,8 @@ class Report:
 
     def _contents(self) -> str:
         return "\n".join(
-            f"{number}. [{escaped(one.experiment.title)}](#{anchor(one.experiment.title)}) "
-            f"{one.mark} {escaped(one.words())}"
+            f"{number}. [{escaped(one.experiment.title)}]"
+            f"(#{anchor(f'{number}. {one.experiment.title}')}) {one.mark} {escaped(one.words())}"
             for number, one in enumerate(self._outcomes, 1)
         )
 

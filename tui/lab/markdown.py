@@ -24,10 +24,10 @@ Picture = Callable[[Plot], str | None]
 """Draws a plot and gives its file's name; ``None`` where it cannot, and text stands in."""
 
 
-def section(outcome: Outcome, method: str, picture: Picture) -> str:
-    """Everything about one experiment, from its heading on."""
+def section(outcome: Outcome, method: str, picture: Picture, number: int | None = None) -> str:
+    """Everything about one experiment, from its heading on; ``number``: of the chapter."""
     experiment, result = outcome.experiment, outcome.result
-    parts = [f"## {escaped(experiment.title)}"]
+    parts = [f"## {heading(outcome, number)}"]
     parts.append(f"**The claim.** {escaped(experiment.claim)}")
     if method:
         parts.append(f"**How it is measured.** {prose(method)}")
@@ -39,6 +39,12 @@ def section(outcome: Outcome, method: str, picture: Picture) -> str:
     again = f"`run.py lab {experiment.name}`, {outcome.seconds:.1f} s"
     parts.append(f"*{again}{' · ' + escaped(told) if told else ''}*")
     return "\n\n".join(parts) + "\n"
+
+
+def heading(outcome: Outcome, number: int | None) -> str:
+    """The title, with its number where it has one."""
+    title = escaped(outcome.experiment.title)
+    return title if number is None else f"{number}. {title}"
 
 
 def body(result: Result, picture: Picture) -> list[str]:

@@ -82,9 +82,11 @@ def table_lines(table: Table, width: int) -> list[Line]:
 
 
 def numeric(table: Table, place: int) -> bool:
-    """Whether a column holds numbers: nothing else, and not only dashes."""
+    """Whether a column holds numbers and nothing else; of one that is empty its format tells."""
     cells = [row[place] for row in table.rows if row[place] is not None]
-    return bool(cells) and not any(isinstance(cell, str | bool) for cell in cells)
+    if not cells:
+        return bool(table.columns[place].format)
+    return not any(isinstance(cell, str | bool) for cell in cells)
 
 
 def plot_lines(plot: Plot, width: int, rows: int = PLOT_ROWS) -> list[Line]:
