@@ -15,11 +15,12 @@ from typing import Any
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
-from tui.commands import COMMANDS, LAB
+from tui.commands import COMMANDS, Command
 from tui.conductor import Conductor
 from tui.dialogs import Page, Picker
 from tui.filing import Filing
 from tui.help import help_page, key_name
+from tui.historian import Historian
 from tui.lab.laboratory import Laboratory
 from tui.loader import Loader
 from tui.runs import Runs
@@ -43,6 +44,7 @@ class Commands(App[int]):
     loader: Loader
     filing: Filing
     laboratory: Laboratory
+    historian: Historian
     _interrupted_at = -math.inf
 
     def leave(self, code: int) -> None:
@@ -51,11 +53,11 @@ class Commands(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette: every command of the table that the screen goes by."""
-        in_lab = screen is self.laboratory.screen
-        for command in LAB if in_lab else COMMANDS:
+        table: tuple[Command, ...] = getattr(screen, "TABLE", COMMANDS)
+        owner = self if table is COMMANDS else screen
+        for command in table:
             key = key_name(command.key)
             title = f"{command.title}  ({key})" if key else command.title
-            owner = screen if in_lab else self
             yield SystemCommand(title, command.about, partial(self._command, command.action, owner))
 
     async def _command(self, action: str, owner: Screen[Any] | App[int]) -> None:
@@ -176,6 +178,9 @@ class Commands(App[int]):
         look = self.session.look
         self.theme = DARK if look.dark else LIGHT
         self.main.show_look()
+
+    def action_history(self) -> None:
+        self.historian.open()
 
     def action_lab(self) -> None:
         self.laboratory.open()

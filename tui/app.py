@@ -22,6 +22,7 @@ from tui import messages as m
 from tui.actions import Commands
 from tui.conductor import Conductor
 from tui.filing import Filing
+from tui.historian import Historian
 from tui.inspector import Inspector
 from tui.keeping import EVERY_S, Keeper, open_keeper
 from tui.lab.laboratory import Laboratory
@@ -77,6 +78,7 @@ class Yinchuang(Commands):
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
         self.filing = Filing(self)
         self.laboratory = Laboratory(self, experiments)
+        self.historian = Historian(self)
         self.keeper = keeper
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)

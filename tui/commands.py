@@ -54,6 +54,8 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("poems", "ctrl+n", "How many", "Write 1, 3 or 5 poems at each Enter, one after another."),
         ("save", "ctrl+s", "Save", "Save the poem as .txt, .md, or .jsonl with every step."),
         ("open", "ctrl+o", "Open", "Open a saved .jsonl and look at its steps."),
+        ("history", "f12", "History", "Everything that was written, here or in another window: "
+         "search it, open it, rename it, delete it."),
         ("lab", "f10", "Lab", "Run the experiments of the lab: every claim about decoding, "
          "measured on the models here."),
         ("replay", "", "Replay", "Show this poem again from its first character, at the pace."),
@@ -85,11 +87,34 @@ LAB: tuple[Command, ...] = tuple(
 )  # fmt: skip
 """What can be done in the lab; its screen runs ``action_<action>``, unless the app is named."""
 
+HISTORY: tuple[Command, ...] = tuple(
+    Command(*row)
+    for row in (
+        ("open", "enter", "Open", "Open what the list stands on, with all its branches."),
+        ("back", "escape", "Back", "Go back to the poem."),
+        ("app.help", "f1", "Help", "This page."),
+        ("rename", "f2", "Rename", "Give it a title."),
+        ("kind", "f3", "Kind", "Show poems, conversations, or both."),
+        ("delete", "f8", "Delete", "Delete it for good; asks before."),
+        ("export", "ctrl+s", "Save", "Save it as Markdown, or as JSON with every branch."),
+        ("move(-1)", "up", "Up", "Go up the list; what is typed stays."),
+        ("move(1)", "down", "Down", "Go down the list."),
+        ("move(-10)", "pageup", "Page up", "Ten rows up."),
+        ("move(10)", "pagedown", "Page down", "Ten rows down."),
+        ("back", "f12", "Poem", "Go back to the poem."),
+        ("app.interrupt", "ctrl+c", "Interrupt", "As elsewhere: pressed twice it quits."),
+        ("app.quit", "ctrl+q", "Quit", "Quit. All of this is there again next time."),
+    )
+)  # fmt: skip
+"""What can be done in the history; as ``LAB``."""
+
 FOOTER = (
-    "stop", "cache", "again", "pane", "help", "pace", "single", "branches", "undo", "save", "quit",
+    "stop", "cache", "again", "pane", "help", "pace", "single", "branches", "undo", "save",
+    "history", "quit",
 )  # fmt: skip
 """What the footer shows, first what a narrow terminal must show; the others are in the
 palette and on the help page."""
+HISTORY_FOOTER = ("open", "back", "app.help", "rename", "kind", "delete", "export", "app.quit")
 LAB_FOOTER = ("run", "stop", "poem", "app.help", "quick", "prompt", "export", "app.quit")
 
 

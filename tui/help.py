@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tui.cells import fit
-from tui.commands import COMMANDS, LAB
+from tui.commands import COMMANDS, HISTORY, LAB
 
 INTRODUCTION = """\
 吟窗 shows a language model of Tang poetry at work. Type the first words of a poem and press \
@@ -56,15 +56,16 @@ def key_name(key: str) -> str:
 
 def help_page() -> Content:
     """Everything on one page."""
-    keys, lab = (
+    keys, history, lab = (
         [(key_name(command.key) or "palette", command.about) for command in table]
-        for table in (COMMANDS, LAB)
+        for table in (COMMANDS, HISTORY, LAB)
     )
     parts = [Content(INTRODUCTION)]
     for title, rows in (
         ("Begin", FIRST_STEPS),
         ("Keys, wherever you are (^P lists them too)", keys),
         ("In the panes", PANES),
+        ("In the history", history),
         ("In the lab", lab),
         ("How characters are marked", MARKS),
     ):

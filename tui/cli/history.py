@@ -237,22 +237,14 @@ def _marked(hit: Hit) -> Iterator[tuple[str, str]]:
 
 
 def _export(history: History, prefix: str | None, out: str | None, as_json: bool) -> None:
-    import json
-
     from tui.cli.output import say
     from tui.files import write_whole
-    from tui.history.export import as_document, as_markdown
+    from tui.history.export import rendered
 
     path = Path(out) if out else None
-    if path is not None and path.suffix not in (".md", ".json"):
-        raise UserError(f"{path}: works are exported as .md or .json")
     works = history.works() if prefix is None else [history.find(prefix)]
-    if as_json or (path is not None and path.suffix == ".json"):
-        documents = [as_document(history, work) for work in works]
-        whole = {"works": documents} if prefix is None else documents[0]
-        text = json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = "\n".join(as_markdown(history, work) for work in works)
+    suffix = path.suffix.lower() if path else ".json" if as_json else ".md"
+    text = rendered(history, works, suffix, listed=prefix is None)
     if path is None:
         sys.stdout.write(text)
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from tui.history.reading import Reading
-from tui.history.records import Turn, Work, local_time
+from tui.history.records import HistoryError, Turn, Work, local_time
 
 SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant", "poem": "Poem"}
 ENDINGS = {
@@ -87,6 +88,18 @@ def as_markdown(history: Reading, work: Work) -> str:
     when = f"{local_time(work.created):%Y-%m-%d %H:%M}"
     head = f"# {_escaped(work.name)}\n\n*{when} · {_escaped(work.model)}*\n"
     return "\n".join([head, *body])
+
+
+def rendered(history: Reading, works: Sequence[Work], suffix: str, *, listed: bool) -> str:
+    """Works as the text of a ``.md`` or a ``.json`` file; ``listed``: as JSON ``{"works":
+    [...]}`` instead of the one document. Raises ``HistoryError`` for another suffix."""
+    if suffix == ".md":
+        return "\n".join(as_markdown(history, work) for work in works)
+    if suffix != ".json":
+        raise HistoryError(f"{suffix or 'a name without a suffix'}: use .md or .json")
+    documents = [as_document(history, work) for work in works]
+    whole = {"works": documents} if listed else documents[0]
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _chat_turn(turn: Turn) -> str:

@@ -92,7 +92,7 @@ def _apart(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def excerpt(text: str, query: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """A line around the first place where ``query`` stands, with the places within it."""
     found = marks(text, query)
-    first = max(0, found[0][0] - BEFORE) if found else 0
+    first = max(0, found[0][0] - BEFORE) if found and len(text) > LENGTH else 0
     last = min(len(text), first + LENGTH)
     lead, trail = "…" if first else "", "…" if last < len(text) else ""
     # line feeds become blanks one by one, so that the places stay

@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 
 from corpora.errors import UserError
 from tui.cells import fit, shown
-from tui.commands import LAB, LAB_FOOTER, bindings
+from tui.commands import LAB, LAB_FOOTER, Command, bindings
 from tui.dialogs import Ask
 from tui.entry import read_opening
 from tui.lab.bench import Asked, Bench
@@ -41,6 +41,8 @@ FORMATS = ".md Markdown · .json everything that was measured"
 class LabScreen(Screen[None]):
     """Lists the experiments, runs the one that is chosen, shows what came out."""
 
+    TABLE: ClassVar[tuple[Command, ...]] = LAB
+    """What the palette offers here."""
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(LAB, LAB_FOOTER, "screen")]
     AUTO_FOCUS = "#experiments"
     DEFAULT_CSS = f"""
