@@ -20,6 +20,13 @@ OPENINGS = (
 )
 """Words that poems begin with, of frequent characters only."""
 
+PROSE = (
+    "The lighthouse keeper had lived alone for thirty years when",
+    "Scientists were surprised to find that the animals",
+    "When the train stopped between two stations, the passengers",
+)
+"""Openings of English prose, for models that have read some."""
+
 GREEDY = SamplerConfig(temperature=0.0)
 
 
