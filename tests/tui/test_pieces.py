@@ -1,0 +1,58 @@
+"""The window with a model whose tokens are pieces and bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.config import Controls, SamplerConfig
+from model.registry import ModelHandle, ModelSpec
+from tests.helpers import PIECES, Endless, ScriptedModel, tiny_gpt
+from tests.tui.window import Held, finished, notices, poem_text, session_of, wait_until, write
+from tui.app import Yinchuang
+from tui.panes.probabilities import ProbabilitiesPane
+from tui.session import FormSettings
+
+
+def window_on(model, form=None):
+    """The app on ``model`` with pieces, warm enough for rare ones."""
+    handle = ModelHandle(ModelSpec("tiny", Path("none")), Held(model), PIECES, {}, {})
+    controls = Controls(SamplerConfig(temperature=1.5), max_tokens=60, seed=5)
+    session = session_of(controls=controls, form=form or FormSettings())
+    return Yinchuang(session, load=lambda name: handle)
+
+
+async def test_pieces_and_bytes_stream_into_one_text():
+    text = "白日花落处，𨣧不知花落处。"
+    script = [*PIECES.encode(text), PIECES.end_id]
+    app = window_on(ScriptedModel(script, PIECES.vocab_size, prompt=1))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await wait_until(pilot, lambda: app.runs.handle is not None)
+        await write(app, pilot, "")
+        await finished(app, pilot)
+        assert poem_text(app) == text == app.session.branch.text
+        assert len(app.session.branch.steps) == len(script) < len(text) + 4
+        assert notices(app) == ""
+
+
+@pytest.mark.parametrize(
+    "form",
+    [FormSettings("acrostic", "白鬱花千", characters=5), FormSettings("fixed", "春", "七绝")],
+    ids=["acrostic", "form"],
+)
+async def test_forms_are_exact_and_any_step_can_be_looked_at(form):
+    app = window_on(Endless(tiny_gpt(PIECES.vocab_size, block_size=96), PIECES.end_id), form)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await wait_until(pilot, lambda: app.runs.handle is not None)
+        await write(app, pilot, "")
+        await finished(app, pilot)
+        branch = app.session.branch
+        assert branch.finished.reason == "form_complete"
+        assert branch.text == poem_text(app) == PIECES.decode(branch.tokens)
+        pane = app.main.query_one(ProbabilitiesPane)
+        pane.focus()
+        await pilot.press("home")
+        await wait_until(pilot, lambda: pane._inspection is not None)
+        rows = [PIECES.name(candidate.token) for candidate in pane._inspection.candidates]
+        assert [candidate.piece for candidate in pane._inspection.candidates] == rows
