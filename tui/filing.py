@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from corpora.errors import UserError
 from tui.dialogs import Ask, Picker
-from tui.poemfiles import open_trace, save_poem, suggested_name, verse_lines
+from tui.history.export import verse_lines
+from tui.poemfiles import open_trace, save_poem, suggested_name
 
 if TYPE_CHECKING:
     from tui.app import Yinchuang

@@ -83,6 +83,7 @@ class HistoryScreen(Screen[None]):
         self._drawn: object = None
         self._rows: list[tuple[str, str]] = []
         self._asked = 0
+        self._refused = ""
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="history-status")
@@ -127,9 +128,14 @@ class HistoryScreen(Screen[None]):
         try:
             hits = self._historian.look(query, kind)
         except UserError as error:
-            self.app.call_from_thread(self._historian.say, str(error))
+            self.app.call_from_thread(self._refuse, str(error))
             return
         self.app.call_from_thread(self._show, asked, hits)
+
+    def _refuse(self, text: str) -> None:
+        if text != self._refused:  # once, however often it is tried again
+            self._refused = text
+            self._historian.say(text)
 
     def _show(self, asked: int, hits: Sequence[Hit]) -> None:
         """Put what was found in the list, unless something else was asked meanwhile."""
@@ -203,7 +209,10 @@ class HistoryScreen(Screen[None]):
             options.highlighted = places.get(before, 0) if before else 0
 
     def _show_state(self, count: int) -> None:
-        found = f"{count:,} found" if self.query_one(QueryField).value.strip() else f"{count:,}"
+        searching = bool(self.query_one(QueryField).value.strip())
+        nothing = "Nothing was found" if searching else "Nothing is kept yet"
+        set_title(self.query_one(OptionList), "" if count else nothing)
+        found = f"{count:,} found" if searching else f"{count:,}"
         more = f", the newest {MOST} shown" if count > MOST else ""
         self.query_one("#history-status", StatusLine).show(
             "History", NAMES[self._kind], f"{found}{more}"

@@ -13,6 +13,7 @@ from model.errors import InputError
 from model.steps import Finished
 from model.trace import Trace, TraceHeader, read_trace, write_trace
 from tui.files import write_whole
+from tui.history.export import fence_for, verse_lines
 from tui.session import Branch, FormSettings
 
 if TYPE_CHECKING:
@@ -46,17 +47,10 @@ def save_poem(path: Path, branch: Branch, handle: ModelHandle | None) -> None:
         )
 
 
-def verse_lines(text: str) -> str:
-    """``text`` with a line feed after each 。, as poems are printed."""
-    return text.replace("。", "。\n").rstrip("\n")
-
-
 def as_markdown(branch: Branch) -> str:
     """The poem as a block that Markdown leaves alone, and how it came about."""
     controls = branch.steps[-1].controls if branch.steps else None
-    fence = "```"
-    while fence in branch.text:
-        fence += "`"
+    fence = fence_for(branch.text)
     facts = [f"model {branch.model}", f"form {branch.form.describe()}", f"opening {branch.prompt}"]
     if controls:
         sampler = controls.sampler

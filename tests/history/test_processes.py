@@ -3,6 +3,7 @@ loses less than a second."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -100,6 +101,23 @@ def test_what_another_program_is_writing_is_not_taken_for_interrupted(path, endl
     assert [turn.state for turn in second.turns(works[0].id)[1:]] == ["interrupted"] * 2
     assert [file.name for file in (path.parent / "owners").iterdir()] == [second.owner]
     second.close()
+
+
+def test_what_killed_programs_leave_is_cleared_away(path, endless):
+    endless.send_signal(signal.SIGKILL)
+    endless.wait()
+    folder = path.parent / "owners"
+    (stray,) = folder.iterdir()
+    history = open_history(path)  # its turn names it, so that it is found at once
+    assert not stray.exists()
+    old, young = folder / "old", folder / "young"
+    for file in (old, young):
+        file.touch()
+    os.utime(old, (0, 0))
+    os.utime(folder / history.owner, (0, 0))
+    history.recover()
+    assert sorted(file.name for file in folder.iterdir()) == sorted([history.owner, "young"])
+    history.close()
 
 
 def test_many_programs_may_begin_one_history_at_once(path):

@@ -24,7 +24,7 @@ from tests.tui.window import (
 )
 from tui.cells import cell_len
 from tui.commands import HISTORY
-from tui.history import open_history
+from tui.history import Unavailable, open_history
 from tui.history_screen import HistoryScreen, QueryField
 from tui.keeping import open_keeper
 from tui.session import BY_KEY, Session
@@ -171,6 +171,7 @@ async def test_typing_searches_and_marks_what_it_finds(path):
         assert "Where is the [/lighthouse]?" in lines(app)[0]
         app.screen.query_one(QueryField).value = 'NEAR( "'
         await listed(app, pilot, 0)
+        assert "Nothing was found" in str(app.screen.query_one(OptionList).border_title)
         app.screen.query_one(QueryField).value = ""
         await listed(app, pilot, 2)
         app.screen.query_one(QueryField).post_message(events.Paste("夜来\r\n\ud83d风雨\0"))
@@ -256,6 +257,20 @@ async def test_the_footer_says_what_can_be_done(path):
         assert offered == {command.title for command in HISTORY}
         await pilot.press("f12")
         await wait_until(pilot, lambda: app.screen is app.main)
+
+
+async def test_a_history_that_cannot_be_read_is_told_once(path):
+    async with kept(path) as (app, pilot):
+        await opened(app, pilot, rows=0)
+
+        def broken(query, kind):
+            raise Unavailable("the [disk] fails")
+
+        app.historian.look = broken
+        for letter in "abc":
+            await pilot.press(letter)
+        await wait_until(pilot, lambda: "the [disk] fails" in notices(app))
+        assert notices(app).count("the [disk] fails") == 1
 
 
 async def test_without_a_history_the_window_says_so():

@@ -16,7 +16,7 @@ from pathlib import Path
 from tui.history import changes, schema
 from tui.history.changes import Change
 from tui.history.faults import told
-from tui.history.owner import Owner, alive, alone
+from tui.history.owner import Owner, alive, alone, sweep
 from tui.history.reading import Reading
 from tui.history.records import Damaged, HistoryError, now
 from tui.history.scribe import Scribe
@@ -70,6 +70,7 @@ class History(Reading, Scribe):
         dead = [name for (name,) in owners if not self.is_alive(name)]
         if dead:
             self.apply([partial(changes.interrupt, dead=name) for name in dead])
+        sweep(self._owners)
 
     def is_alive(self, owner: str) -> bool:
         """Whether a writer's program still runs."""

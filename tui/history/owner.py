@@ -7,6 +7,7 @@ a clock that jumps cannot make a dead writer look alive. Knows files and locks o
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,14 +15,18 @@ from typing import IO
 
 from tui.history.records import new_id
 
+YOUNG_S = 60.0
+
 try:
     import fcntl
 
     def _lock(file: IO[str], *, wait: bool) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
+        except BlockingIOError:
             return False
+        except OSError:  # a disk without locks: nobody can be seen to live there
+            return True
         return True
 
 except ImportError:  # Windows
@@ -44,10 +49,8 @@ class Owner:
         folder.mkdir(parents=True, exist_ok=True)
         self.id = new_id()
         self._path = folder / self.id
-        unborn = folder / f".{self.id}"
-        self._file = unborn.open("w", encoding="utf-8")
-        _lock(self._file, wait=True)
-        unborn.rename(self._path)  # under its name only when locked: else it would look dead
+        self._file = self._path.open("w", encoding="utf-8")
+        _lock(self._file, wait=True)  # before anybody can have heard of the id
 
     def close(self) -> None:
         """From now on this writer counts as dead."""
@@ -70,6 +73,14 @@ def alive(folder: Path, owner: str) -> bool:
     with suppress(OSError):
         path.unlink()
     return False
+
+
+def sweep(folder: Path) -> None:
+    """Clear away what dead writers left; not what is too young to be locked yet."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if time.time() - path.stat().st_mtime > YOUNG_S:
+                alive(folder, path.name)
 
 
 @contextmanager
