@@ -91,6 +91,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         uses=("corpus",),
     ),
     Experiment(
+        "order",
+        "Two stages swapped",
+        "The same settings mean another distribution when the nucleus is cut before the "
+        "temperature instead of after it, or the penalty subtracted after it instead of before.",
+        reads_prompt=True,
+    ),
+    Experiment(
         "degeneration",
         "The likeliest text is a loop",
         "Greedy decoding falls into repetition the longer it writes, and each round makes the "
@@ -123,6 +130,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "A model that memorised would share longer runs with its training poems than real "
         "poems that it never saw do.",
         uses=("corpus",),
+    ),
+    Experiment(
+        "providers",
+        "What inference APIs accept",
+        "Each inference API accepts another subset of the sampling parameters, with other "
+        "ranges, and ignores the rest without a word.",
     ),
 )
 
