@@ -24,6 +24,11 @@ ROOM_SHARE = 4
 """One part in so many of the context is kept free for the reply, unless it may not be as long."""
 
 
+def ending(finished: Finished) -> str:
+    """Why a reply ended, in a conversation's words: there are no poems in it."""
+    return "end_of_turn" if finished.reason == "end_of_poem" else finished.reason
+
+
 class Template(Protocol):
     """How a model wants to be spoken to."""
 
@@ -48,19 +53,25 @@ class Fitted:
 
 
 def fit(
-    template: Template, messages: Sequence[Message], *, capacity: int, reply_tokens: int
+    template: Template,
+    messages: Sequence[Message],
+    *,
+    capacity: int,
+    reply_tokens: int,
+    begun: int = 0,
 ) -> Fitted:
     """Leave out the oldest messages until a reply has room: whole questions with their answers,
     so that what is left still begins with a question.
 
-    ``reply_tokens``: what the reply may take; a quarter of ``capacity`` is enough room. Raises
-    ``InputError`` where the last message alone is too long, or there is none.
+    ``reply_tokens``: what the reply may take; a quarter of ``capacity`` is enough room, beside
+    the ``begun`` tokens that it has already. Raises ``InputError`` where the last message alone
+    is too long, or there is none.
     """
     system = [m for m in messages[:1] if m.role == "system"]
     rest = list(messages[len(system) :])
     if not rest:
         raise InputError("there is nothing to reply to; write a message first")
-    room = min(reply_tokens, capacity // ROOM_SHARE)
+    room = begun + min(max(1, reply_tokens - begun), capacity // ROOM_SHARE)
     begins = 0
     while True:
         ids = template.encode([*system, *rest[begins:]])
@@ -90,9 +101,15 @@ class Talk:
         """Tokens that the model reads."""
         return self.model.config.block_size
 
-    def fit(self, messages: Sequence[Message], reply_tokens: int) -> Fitted:
+    def fit(self, messages: Sequence[Message], reply_tokens: int, begun: int = 0) -> Fitted:
         """What ``reply`` would read of ``messages``; see ``model.chat.fit``."""
-        return fit(self.template, messages, capacity=self.capacity, reply_tokens=reply_tokens)
+        return fit(
+            self.template,
+            messages,
+            capacity=self.capacity,
+            reply_tokens=reply_tokens,
+            begun=begun,
+        )
 
     def reply(
         self,
@@ -109,7 +126,7 @@ class Talk:
         Raises ``InputError`` where nothing can be replied to, see ``fit``.
         """
         ask = controls if callable(controls) else lambda: controls
-        fitted = self.fit(messages, max(ask().max_tokens, len(given) + 1))
+        fitted = self.fit(messages, ask().max_tokens, len(given))
         held, self._held = self._held, None
 
         def within() -> Controls:

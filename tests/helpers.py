@@ -16,6 +16,7 @@ from model.cache import KVCache
 from model.config import CacheMode, Controls, GPTConfig
 from model.generate import Generator
 from model.gpt import GPT
+from model.pretrained.template import Message
 from model.sentencepieces import SentencePieceTokenizer
 from model.steps import Finished, Step
 from model.tokenizers import CharTokenizer, Unknown
@@ -62,6 +63,7 @@ class Endless:
 
     def __init__(self, model: GPT, end_id: int = CHARACTERS.end_id) -> None:
         self.config = model.config
+        self.n_parameters = model.n_parameters
         self._model = model
         self._end_id = end_id
 
@@ -184,6 +186,17 @@ class ByteTokenizer:
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "bytes"}
+
+
+class Marks:
+    """A chat template: a start token before each message and a line feed behind it."""
+
+    def encode(self, messages: Sequence[Message]) -> list[int]:
+        ids: list[int] = []
+        for message in messages:
+            text = list(message.tokens) or CHARACTERS.encode(message.content)
+            ids += [CHARACTERS.start_id, *text, CHARACTERS.encode("\n")[0]]
+        return [*ids, CHARACTERS.start_id]
 
 
 class HostileConstraint:

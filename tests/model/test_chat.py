@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,20 +13,9 @@ from model.config import Controls, SamplerConfig
 from model.errors import InputError
 from model.pretrained.template import Message
 from model.steps import Finished, Step
-from tests.helpers import CHARACTERS, HAN, Endless, collect, tiny_gpt
+from tests.helpers import CHARACTERS, HAN, Endless, Marks, collect, tiny_gpt
 
 GREEDY = Controls(SamplerConfig(temperature=0), max_tokens=12)
-
-
-class Marks:
-    """A template of one token before and one after each message, as ids stand there."""
-
-    def encode(self, messages: Sequence[Message]) -> list[int]:
-        ids: list[int] = []
-        for message in messages:
-            text = list(message.tokens) or CHARACTERS.encode(message.content)
-            ids += [CHARACTERS.start_id, *text, CHARACTERS.encode("\n")[0]]
-        return [*ids, CHARACTERS.start_id]
 
 
 def user(text: str) -> Message:
@@ -141,6 +129,17 @@ def test_a_reply_ends_where_the_context_is_full_and_never_slides_over_the_questi
     assert ran.end.reason == "length"
     assert reply.used == reply.fitted.capacity == 32
     assert all(step.context == step.position for step in ran.steps)
+
+
+def test_a_reply_that_filled_the_context_goes_on_when_the_oldest_turns_leave() -> None:
+    chat = talk(block_size=40)
+    long = replace(GREEDY, max_tokens=500)
+    messages = [user("春眠不觉晓"), answer("处处"), user("闻啼鸟")]
+    first = collect(chat.reply(messages, long))
+    assert first.end.reason == "length"
+    more = chat.reply(messages, long, given=first.tokens)
+    assert more.fitted.left_out == 2
+    assert len(collect(more).steps) > 0
 
 
 def test_the_cache_may_be_switched_between_and_within_replies() -> None:

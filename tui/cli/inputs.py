@@ -28,21 +28,23 @@ class Reader:
         ``what``: what the text is, for messages. Raises ``InputError`` for bytes that are no
         text. Line breaks are dropped: a poem is one line to the models.
         """
-        given = self._stdin(what) if text == STDIN else text
+        given = read_stdin(what) if text == STDIN else text
         conversion = read_verse("".join(given.split("\n")).replace("\r", ""))
         if told := conversion.describe():
             self.notes.append(f"{what}: {told}")
         return conversion.text
 
-    def _stdin(self, what: str) -> str:
-        data = sys.stdin.buffer.read()
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{what} from standard input: byte {error.start + 1} ({data[error.start]:02X}) "
-                "is not UTF-8 text; give it in UTF-8"
-            ) from error
-        if "\0" in text:
-            raise InputError(f"{what} from standard input holds NUL, which is not text")
-        return text.removeprefix("\ufeff")
+
+def read_stdin(what: str) -> str:
+    """All of standard input. Raises ``InputError``, naming ``what``, for bytes that are no text."""
+    data = sys.stdin.buffer.read()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{what} from standard input: byte {error.start + 1} ({data[error.start]:02X}) "
+            "is not UTF-8 text; give it in UTF-8"
+        ) from error
+    if "\0" in text:
+        raise InputError(f"{what} from standard input holds NUL, which is not text")
+    return text.removeprefix("\ufeff")

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from corpora.errors import UserError
 from tui.cli import baseline, bench, calibration, history, lab, models
+from tui.cli.chat_options import ChatFlags, read_chat_flags
 from tui.cli.guard import guarded, refuse_undecodable
 from tui.cli.options import (
     Fragment,
@@ -119,6 +120,22 @@ def form(
     from tui.cli import poems
 
     return poems.form(name, opening, heads, settings)
+
+
+@app.command()
+@with_flags
+def chat(
+    question: Annotated[
+        str | None, argument("QUESTION", "One question; - reads it from a pipe. None: talk.")
+    ] = None,
+    *,
+    flags: ChatFlags,
+) -> int:
+    """Talk with an instruct model, or have one QUESTION answered."""
+    settings = read_chat_flags(flags)
+    from tui.cli import chat as body
+
+    return body.chat(question, settings)
 
 
 @app.command()

@@ -1,0 +1,108 @@
+"""The flags of ``chat`` and what they mean. Imports neither torch nor rich."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Annotated, cast, get_args
+
+from model.config import CacheMode, Controls, Precision, SamplerConfig
+from model.errors import SettingError
+from tui.cli.options import (
+    Json,
+    Number,
+    SamplerFlags,
+    Threads,
+    flags_named,
+    option,
+    read_number,
+    read_sampler,
+    switch,
+    whole,
+)
+
+CHAT_MODEL = "smollm2"
+CHAT_SAMPLER = SamplerConfig(temperature=0.2, top_p=0.9)
+"""What SmolLM2's makers recommend on its model card."""
+MAX_REPLY = 512
+"""Tokens of a reply where nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFlags(SamplerFlags):
+    """The flags as they were typed."""
+
+    model: Annotated[
+        str | None,
+        option("--model", metavar="NAME|PATH", text="A chat model, or its path. [smollm2]"),
+    ] = None
+    temperature: Annotated[
+        Number,
+        option("--temperature", "-t", text="Divides the logits, 0 to 100; 0 is greedy. [0.2]"),
+    ] = None
+    top_p: Annotated[
+        Number,
+        option("--top-p", text="Keep the likeliest up to this mass, 0 to 1; 1 is off. [0.9]"),
+    ] = None
+    system: Annotated[
+        str, option("--system", metavar="TEXT", text="What the model is told before all else.")
+    ] = ""
+    seed: Annotated[
+        Number, option("--seed", text="The same seed gives the same reply. [new each time]")
+    ] = None
+    max_tokens: Annotated[Number, option("--max-tokens", text="Of a reply, at most. [512]")] = None
+    stop: Annotated[
+        list[str] | None,
+        option("--stop", metavar="TEXT", text="Stop before this text; may be given again."),
+    ] = None
+    cache: Annotated[
+        str,
+        option("--cache", metavar="on|off|race", text="Changes the speed, never the text. [on]"),
+    ] = "on"
+    precision: Annotated[
+        str,
+        option("--precision", metavar="TYPE", text="float32 or bfloat16. [float32]"),
+    ] = "float32"
+    threads: Threads = "1"
+    keep: Annotated[
+        bool, switch("--keep", "Keep a single question in the history too, as talks are.")
+    ] = False
+    json: Json = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    """What the flags mean, checked."""
+
+    model: str
+    system: str
+    controls: Controls
+    seed_given: bool
+    precision: Precision
+    threads: int
+    flags: ChatFlags = field(repr=False)
+
+
+def read_chat_flags(flags: ChatFlags) -> ChatSettings:
+    """Check the flags. Raises ``SettingError`` that names the flag, the value and what it takes."""
+    with flags_named():
+        seed = secrets.randbelow(2**32) if flags.seed is None else read_number(flags.seed)
+        most = MAX_REPLY if flags.max_tokens is None else read_number(flags.max_tokens)
+        controls = Controls(
+            sampler=read_sampler(flags, CHAT_SAMPLER),
+            cache=cast(CacheMode, flags.cache),  # what these are is for Controls to check
+            seed=cast(int, seed),
+            max_tokens=cast(int, most),
+            stop=tuple(flags.stop or ()),
+        )
+        if flags.precision not in get_args(Precision):
+            raise SettingError("precision", flags.precision, " or ".join(get_args(Precision)))
+        return ChatSettings(
+            flags.model or CHAT_MODEL,
+            flags.system,
+            controls,
+            flags.seed is not None,
+            cast(Precision, flags.precision),
+            whole("threads", flags.threads, 1, 1024),
+            flags,
+        )
