@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from model.config import GPTConfig
 from model.errors import CheckpointError, UserError
@@ -89,7 +90,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
 def _filled(path: Path, config: GPTConfig, tensors: dict[str, Tensor]) -> GPT:
     _refuse_depth(path, config, tensors)
     try:
-        with torch.device("meta"):  # shapes only: the values come from the file
+        with torch.device("meta"), _Unfilled():  # shapes only: the values come from the file
             model = GPT(config)
     except (RuntimeError, *_DAMAGE) as error:  # sizes past what an index can count
         raise CheckpointError(f"{path}: its header asks for an impossible shape") from error
@@ -101,6 +102,16 @@ def _filled(path: Path, config: GPTConfig, tensors: dict[str, Tensor]) -> GPT:
     values = {name: tensor.float() for name, tensor in tensors.items()}
     model.load_state_dict(values, assign=True)
     return model.eval()
+
+
+class _Unfilled(TorchFunctionMode):
+    """Parameters are made without values. Random ones that have no memory would cost the
+    import of torch's compiler: most of the time that loading a small model took."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def _refuse_depth(path: Path, config: GPTConfig, tensors: Mapping[str, Tensor]) -> None:

@@ -129,6 +129,7 @@ class Conductor:
     def edit_opening(self, text: str) -> None:
         """The opening as it is being typed: how it will be read, and whether it fits."""
         self.session.change("typing", opening=text)
+        self._view.opening_taken()
         if self.runs.handle is not None:  # what converts is loaded with the model
             self._view.note_opening(read_opening(text)[1])
             self._view.refuse_form(self._refusal(self.session.settings.form))

@@ -8,10 +8,16 @@ back is immediate; a cache belongs to a run and never moves between them.
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import importlib.util
 import logging
+import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -80,15 +86,48 @@ class Loader:
 def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
     """Import torch and what else a model takes, and load the one of a name."""
     tell("starting torch")
-    from model.registry import find, load
-    from model.script import read_verse
+    with unhindered():
+        from model.registry import find, load
+        from model.script import read_verse
 
-    read_verse("馬")  # loads its tables now, on this thread
+        read_verse("馬")  # loads its tables now, on this thread
 
-    tell("reading the weights")
-    handle = load(find(name))
+        tell("reading the weights")
+        handle = load(find(name))
     settle()
     return handle
+
+
+@contextmanager
+def unhindered() -> Iterator[None]:
+    """Import torch here and the keys are still answered: what an import does in one piece is
+    what the other threads wait for.
+
+    The garbage collector, which importing sets off again and again, rests. And the largest
+    library is in memory before Python asks for it, which lets no other thread run meanwhile.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        if "torch" not in sys.modules:
+            _map_library()
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _map_library() -> None:
+    """Have the system map torch's library. Called as a C function, ``dlopen`` lets go of the
+    interpreter. Where that does not work the import does it, only later."""
+    torch = importlib.util.find_spec("torch")
+    if torch is None or torch.origin is None:
+        return
+    library = Path(torch.origin).parent / "lib" / "libtorch_cpu.so"
+    with suppress(AttributeError, OSError):  # not a system that has dlopen
+        dlopen = ctypes.CDLL(None).dlopen
+        dlopen.argtypes, dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+        dlopen(os.fsencode(library), os.RTLD_NOW | os.RTLD_LOCAL)
 
 
 def settle() -> None:

@@ -132,6 +132,9 @@ class MainScreen(Screen[None]):
         )
         self.query_one(PoemPane).set_state(*self._poem_words())
 
+    def opening_taken(self) -> None:
+        self.query_one(OpeningPane).taken()
+
     def note_opening(self, text: str) -> None:
         self.query_one(OpeningPane).note(text)
 

@@ -41,6 +41,9 @@ class View(Protocol):
     def show_state(self) -> None:
         """Show model, form, progress and pace as they are now."""
 
+    def opening_taken(self) -> None:
+        """An edit of the opening has been taken in."""
+
     def note_opening(self, text: str) -> None:
         """Say beside the opening how the model reads it; empty: as it stands."""
 

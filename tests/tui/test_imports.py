@@ -30,3 +30,14 @@ def test_the_window_opens_without_torch(module):
 )
 def test_the_state_knows_no_interface(module):
     assert not loaded(module) & {"textual", "torch"}
+
+
+def test_loading_a_model_does_not_load_the_compiler():
+    code = (
+        "import sys; from model.registry import find, load; load(find('tang-small'));"
+        "print('torch' in sys.modules, 'torch._dynamo' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["True", "False"]

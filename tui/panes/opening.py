@@ -34,14 +34,25 @@ class OpeningPane(Input):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(placeholder=PROMPT, select_on_focus=False, id=id)
+        self._untold = 0  # edits that the app has not taken in yet
         set_title(self, "Opening", "Enter writes")
 
     def show(self, text: str) -> None:
-        """Put ``text`` there without telling that it was edited; typing replaces it."""
-        if text != self.value:
+        """Put ``text`` there without telling that it was edited; typing replaces it. While
+        edits are on their way to the app the reader is ahead of it: nothing changes."""
+        if text != self.value and not self._untold:
             with self.prevent(Input.Changed):
                 self.value = text
                 self.select_all()
+            self._untold = 0
+
+    def taken(self) -> None:
+        """The app has taken in one ``OpeningEdited``."""
+        self._untold = max(0, self._untold - 1)
+
+    def watch_value(self) -> None:
+        """Count what the app will hear of later."""
+        self._untold += 1
 
     def note(self, text: str) -> None:
         """The words in the border: how the opening is read, or what Enter does."""
