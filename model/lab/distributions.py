@@ -11,6 +11,8 @@ from model.config import Controls
 from model.generate import Prompt
 from model.reader import Reader
 from model.registry import ModelHandle
+from model.run import Run
+from model.sampling import mask
 
 
 @torch.inference_mode()
@@ -19,6 +21,16 @@ def next_logits(handle: ModelHandle, text: str, *, fragment: bool = False) -> Te
     a ``fragment``, as text from anywhere. Raises ``InputError`` for unknown characters."""
     ids = Prompt(text, fragment).encode(handle.tokenizer)
     return Reader(handle.model, handle.tokenizer).read(ids, Controls(), lambda: False).logits
+
+
+def legal_logits(handle: ModelHandle, text: str) -> Tensor:
+    """``next_logits`` with what a run would not draw there at -inf: the start tokens, and at
+    the very start the end of the poem. Raises ``InputError`` for unknown characters."""
+    prompt = Prompt(text)
+    ids = prompt.encode(handle.tokenizer)
+    begins = prompt.begins(ids, handle.tokenizer)
+    run = Run(handle.tokenizer, ids, constrained_from=begins)
+    return mask(next_logits(handle, text), allowed=run.allowed())
 
 
 @torch.inference_mode()

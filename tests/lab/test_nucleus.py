@@ -43,6 +43,9 @@ def test_the_table_grows_with_temperature_and_mass():
 
 def test_a_fixed_k_lets_through_or_throws_away():
     result = collect(run(tiny_request(prompt="春眠")))
-    for _, kept, through, away, mass in result.tables[1].rows:
+    for k, kept, through, through_mass, away, away_mass in result.tables[1].rows:
         assert through == 0 or away == 0
-        assert 0 <= mass <= 1 - kept + 1e-6  # type: ignore[operator]
+        assert (through == 0) == (through_mass == 0)
+        assert (away == 0) == (away_mass == 0)
+        assert 0 <= away_mass <= 1 - kept + 1e-6  # type: ignore[operator]
+        assert through <= k  # type: ignore[operator]
