@@ -13,6 +13,7 @@ from typing import Any
 from model.config import CacheMode
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
 from model.lab.memory import Memory, gpt2_memory, held_memory
+from model.lab.portion import portion
 from model.lab.timing import MODES, NAMES, Pair, pace, pair, slope
 from model.registry import ModelHandle, specs
 
@@ -60,14 +61,18 @@ def run(request: Request) -> Records:
     budget = QUICK_BUDGET if request.quick else BUDGET
     there = [spec.name for spec in specs() if spec.available]
     measured: list[Measured] = []
-    for name in [request.model] if request.model else there:
+    names = [request.model] if request.model else there
+    units = len(names) * len(lengths)
+    for name in names:
         handle = request.load(name)
         pairs: list[Pair] = []
         for tokens in lengths:
             if pairs and _expected(pairs[-1], tokens) > TOO_LONG:
                 continue
+            done = len(measured) * len(lengths) + len(pairs)
             title = f"{handle.spec.name}, {tokens} tokens"
-            pairs.append((yield from pair(handle.model, handle.tokenizer, tokens, budget, title)))
+            turns = pair(handle.model, handle.tokenizer, tokens, budget, title)
+            pairs.append((yield from portion(turns, done / units, (done + 1) / units)))
         left_out = tuple(n for n in lengths if n not in [p.tokens for p in pairs])
         memory = held_memory(handle.spec.name, handle.model.new_cache(), handle.model)
         measured.append(Measured(handle, tuple(pairs), left_out, memory))

@@ -14,6 +14,7 @@ from statistics import mean
 from corpora.forms import FORMS, VerseForm
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
 from model.lab.paid import Chance, Writable, Written, by_position, chance, write
+from model.lab.portion import portion
 
 POEMS, QUICK_POEMS = 64, 8
 """Written under each form."""
@@ -31,9 +32,12 @@ def run(request: Request) -> Records:
     poems = QUICK_POEMS if request.quick else POEMS
     free = QUICK_FREE if request.quick else FREE
     held = {}
-    for form in FORMS.values():
-        held[form.name] = yield from write(model, handle.tokenizer, form, request.seed, poems)
-    samples = yield from write(model, handle.tokenizer, None, request.seed, free)
+    parts = len(FORMS) + 1
+    for done, form in enumerate(FORMS.values()):
+        written = write(model, handle.tokenizer, form, request.seed, poems)
+        held[form.name] = yield from portion(written, done / parts, (done + 1) / parts)
+    freely = write(model, handle.tokenizer, None, request.seed, free)
+    samples = yield from portion(freely, len(FORMS) / parts, 1.0)
     chances = [chance(FORMS[name], poems, samples) for name, poems in held.items()]
     yield Result(
         "constraint",

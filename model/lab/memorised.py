@@ -31,6 +31,7 @@ from model.lab.base import (
     Table,
     table,
 )
+from model.lab.portion import portion
 from model.lab.runs import Codes, Corpus, Run, encode
 from model.lab.writing import write_poems
 from model.registry import ModelHandle
@@ -45,6 +46,8 @@ KNOWN = 20
 """Training poems looked up for the known answer."""
 AT_ONCE = 10_000
 """Poems read between two progress records."""
+ABOUT = 280_000
+"""Training poems, about: for the progress only."""
 SHARES = (5, 7, SHINGLE)
 """Runs of a short line, of a long one, and of the length that the split forbids."""
 LONGEST_SHOWN = 2
@@ -69,29 +72,20 @@ class Looked:
 
 def run(request: Request) -> Records:
     """Raises ``UserError`` that says how to build the corpus where it is not there."""
-    parts: list[Codes] = []
-    named: list[str] = []
-    known: list[str] = []
-    for name in TRAINING:
-        for some in _several(read_built(name)):
-            yield Progress(len(named), len(named) + AT_ONCE, f"reading {name}")
-            parts.append(encode(poem.text for poem in some))
-            named += [f"{poem.author}《{poem.title}》" for poem in some]
-            known.append(some[0].text)
-    known = known[:KNOWN]
     count = QUICK_POEMS if request.quick else POEMS
+    read = yield from portion(_read(), 0.0, 0.3)
     handle = request.handle()
     poems = list(_real(HELD_OUT, read_built("tang.heldout"), count))
-    poems += yield from _written(handle, request.seed, count)
-    corpus = Corpus.joined(parts)
-    runs = yield from corpus.longest_runs([*(text for *_, text in poems), *known])
+    poems += yield from portion(_written(handle, request.seed, count), 0.3, 0.6)
+    asked = [*(text for *_, text in poems), *read.known]
+    runs = yield from portion(read.corpus.longest_runs(asked), 0.6, 1.0)
     looked = [Looked(*poem, found) for poem, found in zip(poems, runs, strict=False)]
     yield Result(
         "memorised",
-        (_counts(looked), _longest(looked, named)),
+        (_counts(looked), _longest(looked, read.named)),
         (_plot(looked),),
-        _checks(looked, known, runs[len(poems) :]),
-        tuple(_findings(looked, corpus.characters)),
+        _checks(looked, read.known, runs[len(poems) :]),
+        tuple(_findings(looked, read.corpus.characters)),
         {
             "model": handle.spec.name,
             "seed": request.seed,
@@ -99,6 +93,30 @@ def run(request: Request) -> Records:
             "training": list(TRAINING),
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The training poems."""
+
+    corpus: Corpus
+    named: tuple[str, ...]
+    """Author and title of each."""
+    known: tuple[str, ...]
+    """Some of them."""
+
+
+def _read() -> Generator[Progress, None, Read]:
+    parts: list[Codes] = []
+    named: list[str] = []
+    known: list[str] = []
+    for name in TRAINING:
+        for some in _several(read_built(name)):
+            yield Progress(len(named), max(ABOUT, len(named)), f"reading {name}")
+            parts.append(encode(poem.text for poem in some))
+            named += [f"{poem.author}《{poem.title}》" for poem in some]
+            known.append(some[0].text)
+    return Read(Corpus.joined(parts), tuple(named), tuple(known[:KNOWN]))
 
 
 def _several(poems: Iterator[Poem]) -> Iterator[list[Poem]]:

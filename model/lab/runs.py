@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from corpora.poems import PUNCTUATION
 from model.lab.base import Progress
+from model.lab.portion import WHOLE
 
 Codes = NDArray[np.uint32]
 Places = NDArray[np.int32]
@@ -82,7 +83,9 @@ class Corpus:
             lookup = _Lookup(unique)
             kept: list[tuple[Places, Places]] = []
             for first in range(0, len(place), PART):
-                yield Progress(first, len(place), f"runs of {length + 1} characters")
+                # each length takes about half of what is left
+                left = 0.5 ** (length + first / len(place))
+                yield Progress(WHOLE - round(left * WHOLE), WHOLE, f"runs of {length + 1}")
                 part = slice(first, first + PART)
                 keys = held[part].astype(np.int64) * size + corpus[place[part] + length]
                 kept.append(lookup.find(place[part], keys))

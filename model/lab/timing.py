@@ -15,6 +15,7 @@ import numpy as np
 
 from model.config import CacheMode
 from model.lab.base import Progress
+from model.lab.portion import portion
 from model.protocol import LanguageModel
 from model.steps import Step
 from model.subjects import steps
@@ -75,24 +76,26 @@ def pair(
     """Write ``tokens`` tokens in both modes in turns, about as often as ``budget`` seconds
     allow, at least once and at most ``most`` times; what is returned was measured.
 
-    The first turn is not counted, unless it alone takes the budget.
+    The first turn is not counted, unless it alone takes the budget. Progress is counted in
+    thousandths.
     """
     runs: dict[CacheMode, list[Timed]] = {mode: [] for mode in MODES}
     spent, repeats = 0.0, 1
+    expected = most + 1  # turns, until the first one tells how many there is time for
     while len(runs["on"]) < repeats:
-        for mode in MODES:
-            run = yield from _timed(steps(model, tokenizer, tokens, mode), tokens, mode, title)
+        for half, mode in enumerate(MODES):
+            turn = (2 * len(runs["on"]) + half) / 2
+            part = _timed(steps(model, tokenizer, tokens, mode), tokens, f"{title}, {NAMES[mode]}")
+            run = yield from portion(part, turn / expected, (turn + 0.5) / expected)
             runs[mode].append(run)
             spent += sum(run.seconds)
         if len(runs["on"]) == 1:
-            repeats = min(most, int(budget / spent)) + 1
+            repeats = expected = min(most, int(budget / spent)) + 1
     counted = {mode: tuple(all_runs[1:] or all_runs) for mode, all_runs in runs.items()}
     return Pair(tokens, counted)
 
 
-def _timed(
-    run: Iterator[Step], tokens: int, mode: CacheMode, title: str
-) -> Generator[Progress, None, Timed]:
+def _timed(run: Iterator[Step], tokens: int, doing: str) -> Generator[Progress, None, Timed]:
     ids: list[int] = []
     seconds: list[float] = []
     shown = began = time.perf_counter()
@@ -101,7 +104,7 @@ def _timed(
         ids.append(step.token)
         seconds.append(now - began)
         if now - shown > QUIET:
-            yield Progress(len(ids), tokens, f"{title}, {NAMES[mode]}")
+            yield Progress(len(ids), tokens, doing)
             shown = time.perf_counter()
         began = time.perf_counter()
     return Timed(tuple(ids), tuple(seconds))
