@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from tui.entry import clean, read_opening
 from tui.lab.bench import Bench
 from tui.messages import LabEnded, LabProgressed
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from model.lab.catalogue import Experiment
     from model.registry import ModelHandle
     from tui.app import Yinchuang
+    from tui.filing import Filing
     from tui.lab.screen import LabScreen
 
 
@@ -34,15 +36,53 @@ class Laboratory:
 
     def open(self) -> None:
         """Show the lab."""
-        from model.lab.catalogue import EXPERIMENTS
         from tui.lab.screen import LabScreen
 
-        app = self._app
-        experiments = EXPERIMENTS if self._experiments is None else self._experiments
-        self.screen = LabScreen(
-            self.bench, experiments, app.filing, lambda: app.main.model_title, self._poem
-        )
-        app.push_screen(self.screen, lambda _: self._closed())
+        self.screen = LabScreen(self)
+        self._app.push_screen(self.screen, lambda _: self._closed())
+
+    # what the screen asks
+
+    @property
+    def experiments(self) -> Sequence[Experiment]:
+        """All that can be run."""
+        from model.lab.catalogue import EXPERIMENTS
+
+        return EXPERIMENTS if self._experiments is None else self._experiments
+
+    @property
+    def model(self) -> str:
+        """The model in use, in words."""
+        return self._app.main.model_title
+
+    @property
+    def filing(self) -> Filing:
+        """What asks for file names."""
+        return self._app.filing
+
+    def read_prompt(self, text: str) -> tuple[str, str]:
+        """A prompt as the model in use reads it, and what was changed, in words: verse is
+        simplified, models of other makers read what was typed."""
+        handle = self._app.runs.handle
+        if handle is not None and handle.spec.kind == "pretrained":
+            return clean(text)
+        return read_opening(text)
+
+    def poem(self) -> Path | None:
+        """The poem on show as a file, for an experiment that looks at one; ``None`` where
+        there is no finished one. Raises ``UserError``."""
+        branch = self._app.session.branch
+        if branch is None or not branch.finished or not branch.steps:
+            return None
+        from tui.poemfiles import save_poem
+
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="yinchuang-lab-")
+        path = Path(self._folder.name) / "the poem on show.jsonl"
+        save_poem(path, branch, self._app.runs.handle)
+        return path
+
+    # what the app tells
 
     def _closed(self) -> None:
         self.screen = None
@@ -66,20 +106,6 @@ class Laboratory:
         """Say why a poem may have to wait for its first character."""
         if self.bench.running is not None:
             self._app.main.say("The lab makes room for the poem as soon as its step is done")
-
-    def _poem(self) -> Path | None:
-        """The poem on show as a file, for an experiment that looks at one; ``None`` where
-        there is no finished one."""
-        branch = self._app.session.branch
-        if branch is None or not branch.finished or not branch.steps:
-            return None
-        from tui.poemfiles import save_poem
-
-        if self._folder is None:
-            self._folder = TemporaryDirectory(prefix="yinchuang-lab-")
-        path = Path(self._folder.name) / "the poem on show.jsonl"
-        save_poem(path, branch, self._app.runs.handle)
-        return path
 
     def _model(self, name: str | None) -> ModelHandle:
         return self._app.loader.handle(self._app.session.model if name is None else name)

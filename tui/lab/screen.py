@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,7 +20,6 @@ from corpora.errors import UserError
 from tui.cells import fit, shown
 from tui.commands import LAB, LAB_FOOTER, Command, bindings
 from tui.dialogs import Ask
-from tui.entry import read_opening
 from tui.lab.bench import Asked, Bench
 from tui.lab.paper import Paper
 from tui.panes.status import StatusLine
@@ -28,7 +27,7 @@ from tui.widgets.lines import Line, set_title
 
 if TYPE_CHECKING:
     from model.lab.catalogue import Experiment
-    from tui.filing import Filing
+    from tui.lab.laboratory import Laboratory
 
 NARROW = 100
 LIST_WIDE, LIST_NARROW = 40, 18
@@ -60,22 +59,11 @@ class LabScreen(Screen[None]):
     }}
     """
 
-    def __init__(
-        self,
-        bench: Bench,
-        experiments: Sequence[Experiment],
-        filing: Filing,
-        model: Callable[[], str],
-        poem: Callable[[], Path | None],
-    ) -> None:
-        """``model``: the name of the model in use. ``poem``: the poem on show as a file,
-        where there is one; raises ``UserError``."""
+    def __init__(self, laboratory: Laboratory) -> None:
         super().__init__()
-        self._bench = bench
-        self._experiments = experiments
-        self._filing = filing
-        self._model = model
-        self._poem = poem
+        self._laboratory = laboratory
+        self._bench = laboratory.bench
+        self._experiments = laboratory.experiments
         self._asked = Asked()
 
     def compose(self) -> ComposeResult:
@@ -137,7 +125,7 @@ class LabScreen(Screen[None]):
         if self.chosen is None:
             return
         try:
-            trace = self._poem() if self.chosen.reads_trace else None
+            trace = self._laboratory.poem() if self.chosen.reads_trace else None
         except UserError as error:
             self._say(str(error))
             return
@@ -172,7 +160,7 @@ class LabScreen(Screen[None]):
     def _prompted(self, text: str | None) -> None:
         if text is None:
             return
-        prompt, told = read_opening(text)
+        prompt, told = self._laboratory.read_prompt(text)
         if told:
             self._say(told)
         self._asked = replace(self._asked, prompt=prompt or None)
@@ -187,7 +175,9 @@ class LabScreen(Screen[None]):
         from tui.lab.export import export
 
         name = Path.cwd() / f"lab-{outcome.experiment.name}.md"
-        self._filing.ask("Save the result as", name, FORMATS, lambda path: export(outcome, path))
+        self._laboratory.filing.ask(
+            "Save the result as", name, FORMATS, lambda path: export(outcome, path)
+        )
 
     def action_page(self, pages: int) -> None:
         """Scroll the result, wherever the focus is."""
@@ -217,7 +207,7 @@ class LabScreen(Screen[None]):
         middle = "quick" if asked.quick else "all samples"
         if asked.prompt is not None:
             middle += f" · prompt {asked.prompt}"
-        self.query_one("#lab-status", StatusLine).show(self._model(), middle, doing)
+        self.query_one("#lab-status", StatusLine).show(self._laboratory.model, middle, doing)
 
     def _tick(self) -> None:
         if self._bench.running is not None:
