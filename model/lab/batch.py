@@ -1,4 +1,6 @@
 """One prompt alone and among others: do its logits change, and does that change a token?
+Sixteen greedy texts are read alone and in batches of 2, 4, 8 and 16, in one pass and token by
+token with a cache, and every logit of every row is compared with the one it has alone.
 
 Nothing in a row of a batch depends on the other rows, but a product of more rows is added up
 in another order, and ``sums`` shows what that does. Whether it is seen in the text depends on

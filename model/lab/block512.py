@@ -1,4 +1,4 @@
-"""The lesson's exercise: block 512, 500 characters, with the cache and without.
+"""The lesson's exercise: block 512, 500 characters, with the cache and without, in turns.
 
 No shipped model may have so long a block. One with a shorter block is lengthened: its weights
 stay, and its learnt positions are repeated until there are 512. What it writes past its own

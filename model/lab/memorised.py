@@ -1,8 +1,9 @@
 """Does the model recite? The longest run of characters of each generated poem that stands in
-the poems it was trained on, against the same for real poems that it never saw.
+the poems it was trained on, against the same for real poems of the same form that it never
+saw. Punctuation is left out on both sides; the search is exact.
 
 Verse shares phrases, so that even a poem nobody copied has runs of three or four characters in
-common with fifteen million others; only more than real poems have is a sign of memory. Needs
+common with fourteen million others; only more than real poems have is a sign of memory. Needs
 the built corpus.
 """
 

@@ -1,4 +1,6 @@
 """The same weights in 32 and in 16 bits: when do greedy texts part, and could one have known?
+One text is written from each of 24 openings in every type; then each type reads the float32
+texts, which gives its logits at the same places, and the margins between the best two.
 
 A logit is rounded to what its type can hold. Where the best two stand nearer than that
 spacing, rounding decides which is taken, and after one other token the texts have nothing

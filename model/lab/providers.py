@@ -1,5 +1,5 @@
 """Which sampling parameters inference APIs accept, what they ignore without a word, and what
-would be lost of this program's settings in each.
+would be lost of this program's settings in each: read from their documentation, not measured.
 
 The lesson's warning: a file that says so is a claim about somebody else's API, made on one
 day, which nothing checks afterwards. Hence the page and the date beside each row. No model is
