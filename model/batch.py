@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,8 +27,7 @@ from model.steps import Finished, FinishReason, Inspection, Phase, Step
 from model.tokenizers import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class RowEvent:
+class RowEvent(NamedTuple):
     """What one poem of the batch yields."""
 
     row: int
@@ -41,8 +41,6 @@ class _Row:
     number: int
     run: Run
     controls: Controls
-    prefill_s: float = 0.0
-    decode_s: float = 0.0
     dead_end: str = ""
     """Why no token could be drawn; empty while the row lives."""
 
@@ -54,25 +52,6 @@ class _Row:
         if self.run.reason:
             return self.run.reason
         return "length" if self.run.generated >= self.controls.max_tokens else None
-
-    def book(self, forward: Forward, sampling_s: float) -> None:
-        """Add a step's seconds to the totals."""
-        if forward.phase == "prefill":
-            self.prefill_s += forward.seconds
-        else:
-            self.decode_s += forward.seconds
-        self.decode_s += sampling_s
-
-    def finished(self, reason: FinishReason) -> RowEvent:
-        end = Finished(
-            reason,
-            self.run.flush(),
-            self.run.generated,
-            self.prefill_s,
-            self.decode_s,
-            self.dead_end,
-        )
-        return RowEvent(self.number, end)
 
 
 class BatchGenerator:
@@ -114,6 +93,9 @@ class BatchGenerator:
             )
             for number, seed in enumerate(seeds)
         ]
+        # Seconds of each row that goes on: none has taken fewer steps than another.
+        self._prefill_s = 0.0
+        self._decode_s = 0.0
 
     def __iter__(self) -> Iterator[RowEvent]:
         """Steps of all rows in turn; each row ends with its ``Finished``."""
@@ -127,11 +109,11 @@ class BatchGenerator:
         phase: Phase = "prefill"
         while self._rows:
             if self._cancelled():
-                yield from (row.finished("cancelled") for row in self._rows)
+                yield from (self._finished(row, "cancelled") for row in self._rows)
                 return
             yield from self._next(fed, cache, phase)
             kept = [i for i, row in enumerate(self._rows) if not row.ending]
-            yield from (row.finished(reason) for row in self._rows if (reason := row.ending))
+            yield from (self._finished(row, reason) for row in self._rows if (reason := row.ending))
             if len(kept) < len(self._rows):
                 cache.keep_rows(kept)
                 self._rows = [self._rows[i] for i in kept]
@@ -154,14 +136,18 @@ class BatchGenerator:
         histories = [row.run.history(row.controls) for row in rows]
         draws = self._drawn(logits, u, masks, histories)
         sampling_s = (time.perf_counter() - began) / len(rows)
+        forward = Forward(logits, phase, cache.position, 0, forward_s)  # of all rows
+        self._book(forward, sampling_s)
         logprobs = _logprobs(logits, draws)
+        cache_bytes = cache.nbytes // len(rows)
         events = []
-        for i, (row, scores, draw) in enumerate(zip(rows, logits.unbind(0), draws, strict=True)):
-            forward = Forward(scores, phase, cache.position, 0, forward_s)
-            row.book(forward, sampling_s)
+        for i, (row, draw) in enumerate(zip(rows, draws, strict=True)):
             if isinstance(draw, NoLegalToken):
                 row.dead_end = str(draw)
                 continue
+            inspection = None
+            if self._inspected:
+                inspection = self._inspection(row, logits[i], u[i], draw, masks[i], histories[i])
             step = make_step(
                 row.run,
                 row.controls,
@@ -170,11 +156,26 @@ class BatchGenerator:
                 logprob=logprobs[i],
                 u=u[i],
                 sampling_s=sampling_s,
-                cache_bytes=cache.nbytes // len(rows),
-                inspection=self._inspection(row, scores, u[i], draw, masks[i], histories[i]),
+                cache_bytes=cache_bytes,
+                inspection=inspection,
             )
             events.append(RowEvent(row.number, step))
         return events
+
+    def _book(self, forward: Forward, sampling_s: float) -> None:
+        """Add a step's seconds to the totals."""
+        if forward.phase == "prefill":
+            self._prefill_s += forward.seconds
+        else:
+            self._decode_s += forward.seconds
+        self._decode_s += sampling_s
+
+    def _finished(self, row: _Row, reason: FinishReason) -> RowEvent:
+        run = row.run
+        end = Finished(
+            reason, run.flush(), run.generated, self._prefill_s, self._decode_s, row.dead_end
+        )
+        return RowEvent(row.number, end)
 
     def _inspection(
         self,
@@ -184,9 +185,7 @@ class BatchGenerator:
         draw: Draw,
         allowed: Tensor,
         history: History | None,
-    ) -> Inspection | None:
-        if not self._inspected:
-            return None
+    ) -> Inspection:
         return inspect(
             logits,
             row.controls.sampler,
@@ -233,7 +232,7 @@ class BatchGenerator:
                 cancelled=self._cancelled,
             )
             if row.run.generated:
-                generator.take_over(row.prefill_s, row.decode_s)
+                generator.take_over(self._prefill_s, self._decode_s)
             for event in generator:
                 yield RowEvent(row.number, event)
         self._rows = []

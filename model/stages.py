@@ -20,6 +20,7 @@ from model.config import GREEDY_BELOW, SamplerConfig, Stage
 from model.ranking import NoLegalToken, Ranking, Truncation
 
 _REMOVED = torch.tensor(float("-inf"))
+_KEPT = torch.tensor(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,12 @@ class History:
 def mask(logits: Tensor, *, allowed: Tensor) -> Tensor:
     """Remove what a constraint forbids; ``allowed`` is bool, ``[V]`` or ``[B, V]``."""
     removed = _REMOVED if logits.is_cpu else _REMOVED.to(logits.device)
-    return torch.where(allowed, logits.float(), removed)
+    scores = logits.float()
+    if allowed.dim() == 1 and scores.dim() == 2 and len(scores) > 1:
+        # Many rows under one mask: to add takes a third of the time that to choose takes. Of
+        # finite logits it gives the same; others are no scores and end the run either way.
+        return scores + torch.where(allowed, _KEPT.to(logits.device), removed)
+    return torch.where(allowed, scores, removed)
 
 
 def repetition(logits: Tensor, *, penalty: float, history: History) -> Tensor:

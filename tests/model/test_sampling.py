@@ -319,10 +319,12 @@ class TestTheDraw:
 
     def test_a_row_does_not_depend_on_its_batch(self) -> None:
         logits = torch.randn(32, 2000, generator=torch.Generator().manual_seed(4)) * 3
-        config = SamplerConfig(temperature=0.8, top_p=0.95)
+        allowed = torch.rand(2000, generator=torch.Generator().manual_seed(5)) < 0.7
         heights = [uniform(0, at) for at in range(32)]
-        together = choose(logits, config, heights)
-        assert together == [choose(logits[i : i + 1], config, (heights[i],))[0] for i in range(32)]
+        for config in (SamplerConfig(temperature=0.8), SamplerConfig(top_p=0.95, top_k=300)):
+            together = choose(logits, config, heights, allowed=allowed)
+            for row, height, drawn in zip(logits, heights, together, strict=True):
+                assert [drawn] == choose(row[None], config, (height,), allowed=allowed)
 
     def test_needs_one_uniform_a_row(self) -> None:
         with pytest.raises(ValueError, match="zip"):
