@@ -98,10 +98,16 @@ def end(db: sqlite3.Connection, owner: str, turn: str, finished: Finished) -> No
 
 
 def resume(db: sqlite3.Connection, owner: str, turn: str) -> None:
-    """A turn that had ended is written on. Raises ``Gone`` without it."""
+    """A turn that had ended is written on. Raises ``Gone`` without it.
+
+    What was released only because it ended (half a character, a possible stop string) is taken
+    back: it comes again with the tokens that complete it.
+    """
     _touch(
         db,
-        "UPDATE turns SET state = 'writing', owner = ?, finished = NULL, updated = ? WHERE id = ?",
+        "UPDATE turns SET state = 'writing', owner = ?, finished = NULL, updated = ?, text = "
+        "substr(text, 1, length(text) - coalesce(length(json_extract(finished, '$.text')), 0)) "
+        "WHERE id = ?",
         (owner, now(), turn),
     )
     db.execute("DELETE FROM found WHERE rowid = (SELECT key FROM turns WHERE id = ?)", (turn,))
