@@ -69,6 +69,8 @@ class Writer:
         self._permits = 0
         self._errands: deque[Callable[[], None]] = deque()
         self._awaited = False  # a batch is on its way and not shown yet
+        self.frames = 0
+        """Batches that the window has shown."""
         self._frame_s = FRAME_S
         self._cost_s = 0.0  # of a frame, smoothed
 
@@ -107,6 +109,7 @@ class Writer:
         between the last two batches, in seconds."""
         with self._changed:
             self._awaited = False
+            self.frames += 1
             self._cost_s += SMOOTHING * (cost_s - self._cost_s)
             self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, self._cost_s / SHARE))
             self._changed.notify_all()
