@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from model.lab.base import Request, Result
+from model.registry import ModelSpec
 from tests.cli.conftest import ROOT, Answer, in_process
 from tests.lab.scripted import (
     BROKEN,
@@ -58,6 +59,17 @@ def test_one_is_run_with_what_was_asked(run: Call, catalogue, checkpoint: Path) 
     assert "The small one\nWhat small claims.\n" in answer.stdout
     assert answer.stderr == "prompt: 覺 → 觉\n"  # no bar where there is no terminal
     assert "\x1b" not in answer.stdout
+
+
+def test_a_model_of_another_maker_reads_the_prompt_as_it_was_typed(
+    run: Call, catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue(SMALL)
+    other = ModelSpec("other", Path("nowhere.gguf"), kind="pretrained")
+    monkeypatch.setattr("tui.cli.loading.spec_of", lambda name: other)
+    assert "The cat, a 覺" in run("lab", "small", "--prompt", "The cat, a 覺").stdout
+    piped = run("lab", "small", "--prompt", "-", stdin=b"a, b")
+    assert "A table of None a, b 1 False" in piped.stdout
 
 
 def test_a_check_that_does_not_hold_is_the_exit_code(run: Call, catalogue) -> None:

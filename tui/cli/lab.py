@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tui.lab.outcome import Outcome
 
 ALL = "all"
-NEEDS = {"corpus": "the corpus", "chat": "a chat model"}
 
 
 def register(app: typer.Typer) -> None:
@@ -69,7 +68,9 @@ def register(app: typer.Typer) -> None:
                 json,
             )
         if name is None:
-            return listing(flags)
+            from tui.cli.lab_list import listing
+
+            return listing(flags.json)
         return run(name, flags)
 
 
@@ -86,48 +87,6 @@ class Flags:
     report: Path | None
     threads: int
     json: bool
-
-
-def listing(flags: Flags) -> int:
-    """Print every experiment: name, title, needs, claim; the exit code."""
-    from model.lab.catalogue import EXPERIMENTS
-    from tui.cli.output import print_json
-
-    if flags.json:
-        print_json({"experiments": [_described(one) for one in EXPERIMENTS]})
-        return 0
-    from rich.table import Table
-
-    from tui.cli.output import print_table
-
-    table = Table(box=None, pad_edge=False)
-    table.add_column("name", no_wrap=True)
-    for heading in ("what it shows", "reads", "claim"):
-        table.add_column(heading)
-    for one in EXPERIMENTS:
-        table.add_row(one.name, one.title, needs_words(one), one.claim)
-    print_table(table)
-    print("run.py lab NAME runs one, run.py lab all --report DIR all of them.")
-    return 0
-
-
-def needs_words(experiment: Experiment) -> str:
-    """What it takes besides a model of verse, in a few words."""
-    words = [NEEDS[need] for need in experiment.uses]
-    words += ["--prompt"] if experiment.reads_prompt else []
-    words += ["--trace"] if experiment.reads_trace else []
-    return ", ".join(words) or "–"
-
-
-def _described(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "claim": experiment.claim,
-        "uses": list(experiment.uses),
-        "reads_prompt": experiment.reads_prompt,
-        "reads_trace": experiment.reads_trace,
-    }
 
 
 def run(name: str, flags: Flags) -> int:
@@ -184,14 +143,25 @@ def _refuse(name: str, experiments: Sequence[Experiment], flags: Flags) -> None:
 
 def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:
     from model.lab.base import Request
-    from tui.cli.inputs import Reader
+
+    prompt = None if flags.prompt is None else _prompt(flags.prompt, flags.model)
+    return Request(models, flags.model, prompt, flags.seed, flags.quick, flags.trace)
+
+
+def _prompt(text: str, model: str | None) -> str:
+    """``--prompt`` as the model reads it: as verse, or, for a model of another maker, as it was
+    typed."""
+    from tui.cli.inputs import STDIN, Reader, read_stdin
+    from tui.cli.loading import spec_of
     from tui.cli.output import say
 
+    if spec_of(model).kind == "pretrained":
+        return read_stdin("prompt") if text == STDIN else text
     reader = Reader()
-    prompt = None if flags.prompt is None else reader.verse(flags.prompt, "prompt")
+    prompt = reader.verse(text, "prompt")
     for note in reader.notes:
         say(note)
-    return Request(models, flags.model, prompt, flags.seed, flags.quick, flags.trace)
+    return prompt
 
 
 def _outcomes(
