@@ -21,6 +21,7 @@ from textual.binding import BindingType
 from tui import messages as m
 from tui.actions import Commands
 from tui.conductor import Conductor
+from tui.driver import tolerant
 from tui.filing import Filing
 from tui.historian import Historian
 from tui.inspector import Inspector
@@ -256,6 +257,7 @@ def run(model: str | None = None) -> int:
     keeper, greeting = open_keeper(session)
     session.model = model or session.model or DEFAULT_MODEL
     app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting)
+    app.driver_class = tolerant(app.driver_class)
     way_out = HardExit()
     app.on_leaving(way_out.arm)
     code = app.run() or 0

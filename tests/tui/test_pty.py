@@ -76,7 +76,11 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press keys."""
-        os.write(self.master, text.encode())
+        self.send(text.encode())
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, text or not."""
+        os.write(self.master, data)
 
     def wait_for_the_end(self) -> int:
         """The exit code. That leaving takes no longer than it may is the program's own timer."""
@@ -155,6 +159,22 @@ def test_a_signal_in_the_middle_of_a_stream(terminal, tmp_path, number):
     ((branch, steps),) = kept(tmp_path)
     assert branch.state == "stopped"
     assert steps >= 1
+
+
+@pytest.mark.parametrize("stray", [b"\xff", "春眠".encode("gbk"), b"\xe6\x98"])
+def test_bytes_that_are_no_text_do_not_end_the_window(terminal, stray):
+    terminal.wait_for("Opening")
+    terminal.send(stray)
+    if stray != b"\xe6\x98":  # half a character may still become a whole one
+        terminal.wait_for("not UTF-8")
+    terminal.type("q")  # what follows half a character shows that it is none
+    terminal.wait_for("not UTF-8")
+    terminal.type("床前")
+    terminal.wait_for("床前")
+    terminal.type("\x11")
+    assert terminal.wait_for_the_end() == 0
+    assert terminal.restored()
+    assert "Traceback" not in terminal.text()
 
 
 def test_quitting_while_the_model_loads(terminal):
