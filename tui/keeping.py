@@ -23,7 +23,7 @@ EVERY_S = 0.3
 """How often ``tick`` wants to be called. With the recorder's own pause it stays under the
 second that a killed window may cost."""
 KEPT_BRANCHES = 40
-KEPT_STEPS = 60_000
+KEPT_STEPS = 20_000
 """The newest branches come back by themselves, up to so many and so many steps in all; the
 others are in the history."""
 INTERRUPTED = "interrupted"

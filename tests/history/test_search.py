@@ -96,7 +96,7 @@ def test_the_index_agrees_with_looking_at_every_text(history, query):
 @given(st.text(max_size=200), st.text(min_size=1, max_size=3))
 def test_marks_stand_in_the_snippet_and_hold_what_was_typed(text, query):
     text = f"{text}{query}{text}"
-    snippet, places = excerpt(text, query)
+    snippet, places = excerpt(text, marks(text, query))
     assert len(snippet) <= LENGTH + 2
     assert "\n" not in snippet
     for start, end in places:
@@ -106,7 +106,7 @@ def test_marks_stand_in_the_snippet_and_hold_what_was_typed(text, query):
 
 
 def test_a_snippet_surrounds_what_was_found():
-    snippet, ((start, end),) = excerpt("一" * 100 + "春风" + "二" * 100, "春风")
+    snippet, ((start, end),) = excerpt("一" * 100 + "春风" + "二" * 100, [(100, 102)])
     assert snippet == "…" + "一" * BEFORE + "春风" + "二" * (LENGTH - BEFORE - 2) + "…"
     assert snippet[start:end] == "春风"
 

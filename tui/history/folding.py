@@ -9,6 +9,8 @@ A change of what ``fold`` gives needs a migration that builds the index anew.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 WIDE = 0xFEE0
 """From an ASCII character to its full-width form."""
 BLANK = "\u3000"
@@ -19,15 +21,18 @@ def fold(text: str) -> tuple[list[str], list[int]]:
     folded: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):
-        if char.isspace():
-            if folded and folded[-1] != BLANK:
-                folded.append(BLANK)
-                places.append(place)
+        small = _small(char)
+        if small == BLANK and (not folded or folded[-1] == BLANK):
             continue
-        for small in char.casefold():
-            folded.append(_one_width(small))
-            places.append(place)
+        folded.extend(small)
+        places.extend([place] * len(small))
     return folded, places
+
+
+@lru_cache(maxsize=16_384)
+def _small(char: str) -> str:
+    """What a character is compared by: mostly one character, for ß two."""
+    return BLANK if char.isspace() else "".join(map(_one_width, char.casefold()))
 
 
 def _one_width(char: str) -> str:

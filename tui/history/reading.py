@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from corpora.errors import UserError
 from model.records import from_json
 from model.steps import Finished, Step
 from tui.history.faults import told
@@ -153,7 +154,7 @@ class Reading:
         )
         try:
             return [step for (chunk,) in rows for step in decode(chunk)]
-        except (ValueError, TypeError, KeyError, LookupError) as error:
+        except (ValueError, TypeError, LookupError, UserError) as error:
             raise HistoryError(
                 f"the steps of {turn_id} in {self._file} cannot be read ({error})"
             ) from error

@@ -35,7 +35,7 @@ def search(
 
 def _titles(history: Reading, works: dict[str, Work], queries: list[str]) -> Iterable[Hit]:
     for work in works.values():
-        found = work.title and next((q for q in queries if marks(work.title, q)), None)
+        found = first_marks(work.title, queries)
         if found and work.active:
             snippet, places = excerpt(work.title, found)
             yield Hit(work, work.active, history.turn(work.active).role, snippet, places)
@@ -57,9 +57,13 @@ def _texts(
 
 
 def _hit(turn: Turn, works: dict[str, Work], queries: list[str]) -> Hit:
-    query = next(query for query in queries if marks(turn.text, query))
-    snippet, places = excerpt(turn.text, query)
+    snippet, places = excerpt(turn.text, first_marks(turn.text, queries))
     return Hit(works[turn.work], turn.id, turn.role, snippet, places)
+
+
+def first_marks(text: str, queries: list[str]) -> list[tuple[int, int]]:
+    """``marks`` of the first of ``queries`` that stands in ``text``; empty where none does."""
+    return next(filter(None, (marks(text, query) for query in queries)), [])
 
 
 def marks(text: str, query: str) -> list[tuple[int, int]]:
@@ -89,9 +93,8 @@ def _apart(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return result
 
 
-def excerpt(text: str, query: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A line around the first place where ``query`` stands, with the places within it."""
-    found = marks(text, query)
+def excerpt(text: str, found: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A line around the first of the places ``found``, with those that are within it."""
     first = max(0, found[0][0] - BEFORE) if found and len(text) > LENGTH else 0
     last = min(len(text), first + LENGTH)
     lead, trail = "…" if first else "", "…" if last < len(text) else ""

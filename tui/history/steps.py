@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields
 from typing import Any
 
@@ -19,6 +19,9 @@ NAMES = tuple(
     if field.name not in ("controls", "inspection", "race", "logprob")
 )
 """What of a step is written as it is."""
+REQUIRED = {
+    field.name for field in fields(Step) if field.name in NAMES and field.default is MISSING
+}
 
 
 def encode(steps: Sequence[Step]) -> str:
@@ -26,7 +29,8 @@ def encode(steps: Sequence[Step]) -> str:
     controls: list[Controls] = []
     rows = []
     for step in steps:
-        if not controls or step.controls is not controls[-1]:
+        last = controls[-1] if controls else None
+        if step.controls is not last and step.controls != last:
             controls.append(step.controls)
         logprob = step.logprob if math.isfinite(step.logprob) else None
         rows.append([*(getattr(step, name) for name in NAMES), logprob, len(controls) - 1])
@@ -42,7 +46,12 @@ def decode(chunk: str) -> list[Step]:
     """
     document = json.loads(chunk)
     controls = [read_controls(each) for each in document["controls"]]
-    return [_step(document["names"], row, controls) for row in document["rows"]]
+    names: list[str] = document["names"]
+    missing = REQUIRED - set(names)
+    if missing:
+        raise KeyError(f"the steps lack {', '.join(sorted(missing))}")
+    places = [(place, name) for place, name in enumerate(names) if name in NAMES]
+    return [_step(places, row, controls) for row in document["rows"]]
 
 
 def read_controls(document: dict[str, Any]) -> Controls:
@@ -66,21 +75,16 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _step(names: Iterable[str], row: list[Any], controls: list[Controls]) -> Step:
-    *plain, logprob, place = row
-    given = dict(zip(names, plain, strict=True))
-    known = {field.name: field.default for field in fields(Step) if field.name in NAMES}
-    values = {name: given[name] for name in known if name in given}
-    missing = [name for name, default in known.items() if name not in given and default is MISSING]
-    if missing:
-        raise KeyError(f"a step lacks {', '.join(missing)}")
-    for name in ("position", "token"):
-        if type(values[name]) is not int:
+def _step(places: list[tuple[int, str]], row: list[Any], controls: list[Controls]) -> Step:
+    """``places``: where in the row each field stands; the last two are log-probability and
+    the number of the controls."""
+    values = {name: row[place] for place, name in places}
+    for name, kind in (("position", int), ("token", int), ("text", str)):
+        if type(values[name]) is not kind:
             raise TypeError(f"{name} is {values[name]!r}")
-    if type(values["text"]) is not str:
-        raise TypeError(f"text is {values['text']!r}")
+    logprob = row[-2]
     return Step(
         **values,
         logprob=-math.inf if logprob is None else float(logprob),
-        controls=controls[place],
+        controls=controls[row[-1]],
     )
