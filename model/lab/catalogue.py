@@ -98,6 +98,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         reads_prompt=True,
     ),
     Experiment(
+        "seed",
+        "What a seed fixes",
+        "A seed fixes the draw, so the same seed gives the same text; it does not fix the "
+        "distribution that is drawn from.",
+        reads_prompt=True,
+    ),
+    Experiment(
         "degeneration",
         "The likeliest text is a loop",
         "Greedy decoding falls into repetition the longer it writes, and each round makes the "

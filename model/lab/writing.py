@@ -35,6 +35,7 @@ class Written:
     text: str
     """With the opening."""
     steps: tuple[Step, ...]
+    """Those that were drawn, not what was given."""
     reason: FinishReason
 
     @property
@@ -52,19 +53,28 @@ def write_poems(
     prompt: Prompt = NOTHING,
     longest: int = LONGEST,
     constraint: Constraint | None = None,
+    inspected: bool = False,
+    at_once: int = AT_ONCE,
 ) -> Generator[Progress, None, list[Written]]:
     """One poem for each of ``seeds``, in their order, of at most ``longest`` tokens and within
-    the model's block. What is yielded is ``during``, moved on by a poem each."""
+    the model's block, ``at_once`` in a batch. What is yielded is ``during``, moved on by a
+    poem each."""
     room = handle.model.config.block_size - len(prompt.encode(handle.tokenizer))
     controls = Controls(sampler, max_tokens=max(1, min(longest, room)))
     poems: list[Written] = []
     shown = time.monotonic()
-    for at in range(0, len(seeds), AT_ONCE):
-        part = seeds[at : at + AT_ONCE]
+    for at in range(0, len(seeds), at_once):
+        part = seeds[at : at + at_once]
         steps: list[list[Step]] = [[] for _ in part]
         ends: list[Finished | None] = [None] * len(part)
         batch = BatchGenerator(
-            handle.model, handle.tokenizer, prompt, controls, part, constraint=constraint
+            handle.model,
+            handle.tokenizer,
+            prompt,
+            controls,
+            part,
+            constraint=constraint,
+            inspected=inspected,
         )
         for row in batch:
             if isinstance(row.event, Step):
@@ -76,7 +86,7 @@ def write_poems(
                 yield replace(during, done=done)
                 shown = time.monotonic()
         poems += [
-            _written(seed, prompt, of_row, end)
+            _written(seed, prompt.text, of_row, end)
             for seed, of_row, end in zip(part, steps, ends, strict=True)
             if end is not None
         ]
@@ -90,22 +100,26 @@ def write_one(
     *,
     prompt: Prompt = NOTHING,
     constraint: Constraint | None = None,
+    given: Sequence[int] = (),
     inspected: bool = False,
 ) -> Generator[Progress, None, Written]:
-    """One run to its end. Meanwhile ``during`` is yielded again and again."""
+    """One run to its end, with the tokens ``given`` taken as written; they are in its text.
+    Meanwhile ``during`` is yielded again and again."""
     run = Run(
         handle.model,
         handle.tokenizer,
         prompt,
         controls,
         constraint=constraint,
+        given=given,
         inspected=inspected,
     )
+    begun = prompt.text + run.run.given_text
     steps: list[Step] = []
     shown = time.monotonic()
     for event in run:
         if isinstance(event, Finished):
-            return _written(controls.seed, prompt, steps, event)
+            return _written(controls.seed, begun, steps, event)
         steps.append(event)
         if time.monotonic() - shown > QUIET:
             yield during
@@ -113,6 +127,6 @@ def write_one(
     raise AssertionError("a run ends with Finished")
 
 
-def _written(seed: int, prompt: Prompt, steps: Sequence[Step], end: Finished) -> Written:
-    text = prompt.text + "".join(step.text for step in steps) + end.text
+def _written(seed: int, begun: str, steps: Sequence[Step], end: Finished) -> Written:
+    text = begun + "".join(step.text for step in steps) + end.text
     return Written(seed, text, tuple(steps), end.reason)
