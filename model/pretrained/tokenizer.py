@@ -164,7 +164,8 @@ class PretrainedTokenizer:
 
     @cached_property
     def _control_ids(self) -> frozenset[int]:
-        return frozenset(self.control.values())
+        """Without the unknown token, which text may well come to."""
+        return frozenset(self.control.values()) - {self._unknown}
 
 
 def control_tokens(document: str) -> dict[str, int]:
