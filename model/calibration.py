@@ -17,7 +17,7 @@ import torch
 
 from corpora.forms import is_han
 from model.config import Controls
-from model.data import encode_poems, pad_rows
+from model.data import encode_poems, pad_rows, token_characters
 from model.generate import Prompt, Reader
 from model.registry import ModelHandle
 
@@ -50,18 +50,19 @@ def calibration(
     handle: ModelHandle, texts: Sequence[str], words: Sequence[str]
 ) -> list[WordCalibration]:
     """Predicted and observed 。 after each of ``words`` in ``texts``; a word that does not
-    occur is left out. Only places within the model's block count."""
+    occur is left out. Only places within the model's block count and, of pieces, only those
+    where one ends: a model says nothing of what comes within a piece."""
     predicted: dict[str, list[float]] = {word: [] for word in words}
     observed: dict[str, list[bool]] = {word: [] for word in words}
     found = [text for text in texts if any(word in text for word in words)]
     for at in range(0, len(found), ROWS):
         part = found[at : at + ROWS]
         for text, probabilities in zip(part, _stop_probabilities(handle, part), strict=True):
-            for place in range(min(len(text), len(probabilities)) - 1):
-                word = text[place : place + 2]
-                if word in predicted and place + 2 < len(text):
-                    predicted[word].append(probabilities[place + 2 - 1])
-                    observed[word].append(text[place + 2] == STOP)
+            for end in range(2, len(text)):
+                word = text[end - 2 : end]
+                if word in predicted and end in probabilities:
+                    predicted[word].append(probabilities[end])
+                    observed[word].append(text[end] == STOP)
     return [
         WordCalibration(
             word,
@@ -95,11 +96,17 @@ def fragment_stop_probability(handle: ModelHandle, text: str) -> float:
 
 
 @torch.inference_mode()
-def _stop_probabilities(handle: ModelHandle, texts: Sequence[str]) -> list[list[float]]:
-    """For each text, P(。) after its first character, after its second, and so on."""
-    (stop,) = handle.tokenizer.encode(STOP)
-    block = handle.model.config.block_size
-    rows = [row[: block + 1] for row in encode_poems(texts, handle.tokenizer)]
-    batch = pad_rows(rows, handle.tokenizer.unk_id)
-    after_start = handle.model(batch.inputs).softmax(-1)[:, 1:, stop]  # [rows, T - 1]
-    return [row[: len(ids) - 2].tolist() for ids, row in zip(rows, after_start, strict=True)]
+def _stop_probabilities(handle: ModelHandle, texts: Sequence[str]) -> list[dict[int, float]]:
+    """For each text, how many characters were read → P(。) after them."""
+    tokenizer = handle.tokenizer
+    (stop,) = tokenizer.encode(STOP)
+    widths = token_characters(tokenizer)
+    widths[tokenizer.unk_id] = 1
+    rows = [row[: handle.model.config.block_size + 1] for row in encode_poems(texts, tokenizer)]
+    batch = pad_rows(rows, tokenizer.unk_id)
+    after = handle.model(batch.inputs).softmax(-1)[:, 1:, stop]  # [rows, T - 1]
+    read = widths[batch.inputs[:, 1:]].cumsum(1)  # of a character in bytes the last one counts
+    return [
+        dict(zip(ends[: len(ids) - 2].tolist(), stops[: len(ids) - 2].tolist(), strict=True))
+        for ids, ends, stops in zip(rows, read, after, strict=True)
+    ]

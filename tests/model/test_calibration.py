@@ -20,9 +20,16 @@ from model.calibration import (
 )
 from model.registry import load, specs
 from model.tokenizers import CharTokenizer
+from tests.helpers import PIECES
 
 FACTS = json.loads((Path(__file__).parent.parent / "data" / "corpus_facts.json").read_text())
 TOKENIZER = CharTokenizer("，。春风白云人")
+
+every_poet = pytest.mark.parametrize(
+    "spec",
+    [spec for spec in specs() if spec.kind == "own" and spec.available],
+    ids=lambda spec: spec.name,
+)
 
 
 class AfterWind:
@@ -58,6 +65,33 @@ def test_predicted_and_observed_are_counted_place_by_place():
     assert together.observed == pytest.approx(2 / 5)
 
 
+class AfterPieces:
+    """Gives 。 a probability of 0.25 after the piece 白日, 0.5 after a byte, else next to none."""
+
+    config = SimpleNamespace(block_size=32, vocab_size=PIECES.vocab_size)
+
+    def __call__(self, ids, cache=None, *, last=False):
+        rest = PIECES.vocab_size - 1
+        logits = torch.zeros(*ids.shape, PIECES.vocab_size)
+        (stop,), (day,), (*_, byte) = map(PIECES.encode, ("。", "白日", "𨣧"))
+        logits[..., stop] = -30.0
+        logits[..., stop][ids == day] = math.log(rest / 3)
+        logits[..., stop][ids == byte] = math.log(rest)
+        return logits
+
+
+def test_of_pieces_only_places_where_one_ends_count():
+    handle = SimpleNamespace(model=AfterPieces(), tokenizer=PIECES)
+    texts = ["花落处白日。", "不知花落处𨣧。", "不知花落处白日，"]
+    rows = {row.word: row for row in calibration(handle, texts, ["白日", "花落", "处𨣧", "落处"])}
+    assert "花落" not in rows, "always within a piece"
+    assert (rows["白日"].places, rows["白日"].observed) == (2, 0.5)
+    assert rows["白日"].predicted == pytest.approx(0.25)
+    assert (rows["处𨣧"].places, rows["处𨣧"].observed) == (1, 1.0)
+    assert rows["处𨣧"].predicted == pytest.approx(0.5)
+    assert (rows["落处"].places, rows["落处"].observed) == (3, 0.0)
+
+
 def test_frequent_words_stay_within_a_line():
     assert frequent_words(["春风，春风。白云", "春风人"], 2) == ["春风", "白云"]
 
@@ -66,7 +100,7 @@ def test_a_fragment_is_read_without_a_start_token():
     assert fragment_stop_probability(HANDLE, "春风") == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("spec", specs(), ids=lambda spec: spec.name)
+@every_poet
 def test_shipped_models_know_how_often_a_stop_follows_spring_wind(spec):
     predicted = fragment_stop_probability(load(spec), "春风")
     assert abs(predicted - FACTS["spring_wind_stop_share"]) <= 0.03
@@ -75,7 +109,7 @@ def test_shipped_models_know_how_often_a_stop_follows_spring_wind(spec):
 @pytest.mark.skipif(
     not built_folder().is_dir(), reason="needs the corpus: run.py corpus fetch, corpus build"
 )
-@pytest.mark.parametrize("spec", specs(), ids=lambda spec: spec.name)
+@every_poet
 def test_shipped_models_are_calibrated_on_unseen_poems(spec):
     words = frequent_words(poem.text for poem in read_built("tang.train"))
     texts = [poem.text for poem in read_built("tang.heldout")]
