@@ -161,7 +161,7 @@ def _altered(
     stages = plan(config, masked=allowed is not None, history=False)
     left, waiting = run_stages(scores, config, stages, allowed=allowed, history=None)
     try:
-        return _ranking(left).pick(u, waiting).token != chosen
+        return _ranking(left).draw(u, waiting).token != chosen
     except NoLegalToken:  # in an order where truncation came before the mask
         return True
 

@@ -55,14 +55,12 @@ class LogitsError(UserError):
         )
 
 
-class Pick(NamedTuple):
-    """A token drawn from a ranking."""
+class Draw(NamedTuple):
+    """The token of one row."""
 
     token: int
     probability: float
-    """In the distribution drawn from, after truncation; above 0."""
-    below: float
-    """Mass of the tokens that stand before it."""
+    """In the distribution drawn from, after truncation; above 0, at most 1."""
 
 
 def check_best(best: float) -> None:
@@ -128,7 +126,7 @@ class Ranking:
             counts.append(left)
         return counts
 
-    def pick(self, u: float, truncations: Sequence[Truncation] = ()) -> Pick:
+    def draw(self, u: float, truncations: Sequence[Truncation] = ()) -> Draw:
         """The token at height ``u`` in [0, 1) of the truncated, renormalised row: the
         inverse of its cumulative distribution. Its probability is never 0."""
         if truncations:
@@ -140,8 +138,7 @@ class Ranking:
                 self.widen()
             left = len(self.ids)
         rank = int(self.ranks(u * mass, left))
-        below = float(self.cumulative[rank - 1]) / mass if rank else 0.0
-        return Pick(int(self.ids[rank]), min(1.0, float(self.probs[rank]) / mass), below)
+        return Draw(int(self.ids[rank]), min(1.0, float(self.probs[rank]) / mass))
 
     def ranks(
         self, heights: float | NDArray[np.float64], left: int

@@ -8,14 +8,13 @@ allowed and what counts as history is the caller's business.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from model.config import SamplerConfig
 from model.inspection import inspect
-from model.ranking import LogitsError, NoLegalToken, Ranking, check_best, start
+from model.ranking import Draw, LogitsError, NoLegalToken, Ranking, check_best, start
 from model.stages import (
     History,
     mask,
@@ -52,15 +51,6 @@ __all__ = [
 
 _WORD = 2**64 - 1
 _STRIDE = 0x9E3779B97F4A7C15
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """The token of one row."""
-
-    token: int
-    probability: float
-    """Final probability, in the distribution drawn from; above 0, at most 1."""
 
 
 def uniform(seed: int, position: int) -> float:
@@ -126,11 +116,8 @@ def choose(
         for row, token in zip(rows, best, strict=True):
             check_best(float(row[token]))
         return [Draw(int(token), 1.0) for token in best]
-    draws = []
-    for row, probs, at in zip(rows, to_rows(torch.softmax(scores, -1)), u, strict=True):
-        pick = Ranking(row, probs, start(at, waiting)).pick(at, waiting)
-        draws.append(Draw(pick.token, pick.probability))
-    return draws
+    each = zip(rows, to_rows(torch.softmax(scores, -1)), u, strict=True)
+    return [Ranking(row, p, start(at, waiting)).draw(at, waiting) for row, p, at in each]
 
 
 def would_choose(

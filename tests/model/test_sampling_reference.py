@@ -263,7 +263,7 @@ def test_how_far_was_ranked_changes_nothing(
     row = torch.from_numpy((values.round(1) if tied else values).astype(np.float32))
     probs = torch.softmax(row, -1)
     rankings = [Ranking(row.numpy(), probs.numpy(), bound) for bound in (1.0, 0.01, 1e-4, 0.0)]
-    assert len({ranking.pick(u, cuts) for ranking in rankings}) == 1
+    assert len({ranking.draw(u, cuts) for ranking in rankings}) == 1
     assert len({tuple(ranking.kept(cuts)) for ranking in rankings}) == 1
     whole = draw_order(row.double().numpy())
     for ranking in rankings:
