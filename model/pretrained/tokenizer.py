@@ -169,9 +169,14 @@ class PretrainedTokenizer:
 
 
 def control_tokens(document: str) -> dict[str, int]:
-    """The control tokens of a ``tokenizer.json``: ids by how they are written."""
-    added = json.loads(document)["added_tokens"]
-    return {token["content"]: token["id"] for token in added if _is_control(token)}
+    """The control tokens of a ``tokenizer.json``: ids by how they are written.
+
+    Raises ``CheckpointError`` for a document that is none."""
+    try:
+        added = json.loads(document)["added_tokens"]
+        return {token["content"]: token["id"] for token in added if _is_control(token)}
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"its tokenizer.json cannot be read ({error})") from error
 
 
 def _is_control(token: dict[str, Any]) -> bool:

@@ -143,3 +143,76 @@ def write_folder(folder: Path, kind: str = "llama", **changes: Any) -> Any:
     model.save_pretrained(folder)
     write_tokenizer(folder, tokenizer)
     return model
+
+
+def write_gguf(path: Path, *, end_of_turn: int | None = None) -> tuple[Any, Any]:
+    """A Llama in one GGUF file; the library's model and tokenizer that were written."""
+    import gguf
+    import torch
+
+    tokenizer = byte_tokenizer()
+    # conversion adds no rows, and knows no added tokens but those of the vocabulary
+    size = tokenizer.get_vocab_size()
+    model = library_model("llama", size, tie_word_embeddings=True)
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_license("mit")
+    writer.add_context_length(SHAPE["max_position_embeddings"])
+    writer.add_embedding_length(SHAPE["hidden_size"])
+    writer.add_block_count(SHAPE["num_hidden_layers"])
+    writer.add_feed_forward_length(SHAPE["intermediate_size"])
+    writer.add_head_count(SHAPE["num_attention_heads"])
+    writer.add_head_count_kv(SHAPE["num_key_value_heads"])
+    writer.add_rope_freq_base(10000.0)
+    writer.add_layer_norm_rms_eps(model.config.rms_norm_eps)
+    writer.add_vocab_size(size)
+    document = json.loads(tokenizer.to_str())
+    words = sorted(tokenizer.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list([word for word, _ in words])
+    writer.add_token_types([3 if word in CONTROL else 1 for word, _ in words])
+    writer.add_token_merges([" ".join(pair) for pair in document["model"]["merges"]])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(0)
+    if end_of_turn is not None:
+        writer.add_eot_token_id(end_of_turn)
+    writer.add_chat_template(TEMPLATE)
+    for name, tensor in model.state_dict().items():
+        if name != "lm_head.weight":
+            writer.add_tensor(_gguf_name(name), _gguf_rows(name, tensor).to(torch.float32).numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return model, tokenizer
+
+
+_GGUF_NAMES = {
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "model.layers": "blk",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+
+
+def _gguf_name(name: str) -> str:
+    for theirs, ours in _GGUF_NAMES.items():
+        name = name.replace(theirs, ours)
+    return name
+
+
+def _gguf_rows(name: str, tensor: Any) -> Any:
+    """GGUF keeps the two values that a rotary position turns together side by side."""
+    heads = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
+    for part, count in heads.items():
+        if part in name:
+            halves = tensor.view(SHAPE[count], 2, -1, tensor.shape[1])
+            return halves.transpose(1, 2).reshape(tensor.shape).contiguous()
+    return tensor
