@@ -257,6 +257,10 @@ def run(model: str | None = None) -> int:
     keeper, greeting = open_keeper(session)
     session.model = model or session.model or DEFAULT_MODEL
     app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting)
+    if greeting:
+        log.warning(greeting)
+    if keeper is None:
+        app.main.warning = "nothing is kept"
     app.driver_class = tolerant(app.driver_class)
     way_out = HardExit()
     app.on_leaving(way_out.arm)

@@ -92,7 +92,7 @@ class Historian:
                     recorder.rename(work.id, title)
 
         hint = "empty: the beginning of its text stands for it"
-        self._app.push_screen(Ask("Title", work.title or work.name, hint), answered)
+        self._app.push_screen(Ask("Title", work.title, hint), answered)
 
     def delete(self, work: Work) -> None:
         """Delete a work, after a question."""

@@ -56,6 +56,8 @@ class MainScreen(Screen[None]):
         """The model in use, or what is being waited for."""
         self.writing: Callable[[], Branch | None] = lambda: None
         self.waiting: Callable[[], bool] = lambda: False
+        self.warning = ""
+        """What the reader must not lose sight of, in a word or two."""
         self._instruments: Instruments | None = None
 
     def compose(self) -> ComposeResult:
@@ -127,6 +129,8 @@ class MainScreen(Screen[None]):
         middle = f"{settings.form.describe()} · cache {settings.controls.cache}"
         if settings.poems > 1:
             middle += f" · {settings.poems} poems"
+        if self.warning:
+            middle = f"{self.warning} · {middle}"
         self.query_one(StatusLine).show(
             self.model_title, middle, f"{self._doing()} · {pace_words(look.pace)}"
         )

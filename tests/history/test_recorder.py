@@ -9,7 +9,7 @@ import pytest
 
 from model.steps import Finished
 from tests.history.helpers import step
-from tui.history import Recorder, Unavailable, open_history
+from tui.history import Damaged, Recorder, Unavailable, open_history
 from tui.history.changes import Extend
 from tui.history.recorder import joined
 
@@ -133,8 +133,27 @@ def test_a_change_that_can_never_be_made_does_not_cost_the_others(history):
     assert history.turn(reply.turn).text == "kept"
     assert history.turn(reply.turn).state == "done"
     assert history.turn(later.turn).state == "writing"
-    assert len(told) == 1
-    assert "JSON" in told[0]
+    assert len(told) == 2
+    assert "may have been deleted" in told[0]
+    assert "JSON" in told[1]
+    assert recorder.close()
+
+
+def test_a_file_that_turns_out_damaged_is_told_once(history, monkeypatch):
+    told = []
+
+    def broken(changes):
+        raise Damaged("the file is damaged")
+
+    monkeypatch.setattr(history, "apply", broken)
+    recorder = Recorder(history, told.append)
+    reply = begun(recorder)
+    for _ in range(5):
+        reply.append("x")
+        recorder.settle()
+    assert told == [
+        "Something could not be kept: the file is damaged; it is set aside at the next start"
+    ]
     assert recorder.close()
 
 

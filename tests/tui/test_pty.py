@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -200,3 +201,20 @@ def test_a_killed_window_loses_little(terminal, tmp_path):
     assert ending(session.branch) == "interrupted"
     assert session.branch.text.startswith("春")
     keeper.history.close()
+
+
+def test_a_history_of_a_newer_version_stays_as_it_is_and_the_window_says_so(tmp_path):
+    open_history(tmp_path / "history.sqlite3").close()
+    database = sqlite3.connect(tmp_path / "history.sqlite3")
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    before = (tmp_path / "history.sqlite3").read_bytes()
+    terminal = Terminal(tmp_path)
+    try:
+        terminal.wait_for("nothing is kept")
+        terminal.type("\x11")
+        assert terminal.wait_for_the_end() == 0
+        assert terminal.restored()
+    finally:
+        terminal.close()
+    assert (tmp_path / "history.sqlite3").read_bytes() == before

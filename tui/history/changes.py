@@ -115,13 +115,9 @@ def resume(db: sqlite3.Connection, owner: str, turn: str) -> None:
 
 
 def activate(db: sqlite3.Connection, owner: str, work: str, turn: str | None) -> None:
-    """Show this turn, and the path to it, when the work is opened; looking is no change of the
-    work. Raises ``Gone``."""
-    _touch(
-        db,
-        "UPDATE works SET active = ? WHERE id = ?",
-        (turn, work),
-    )
+    """Show this turn, and the path to it, when the work is opened. Looking is no change of the
+    work, and nothing is lost where that is gone."""
+    db.execute("UPDATE works SET active = ? WHERE id = ?", (turn, work))
 
 
 def rename(db: sqlite3.Connection, owner: str, work: str, title: str) -> None:

@@ -61,7 +61,7 @@ class History(Reading, Scribe):
                     self._db.execute("ROLLBACK")
                 raise
 
-    def _do(self, *done: Change) -> None:
+    def do(self, *done: Change) -> None:
         self.apply(done)
 
     def recover(self) -> None:

@@ -37,10 +37,11 @@ class Recorder(Scribe):
         self._closing = False
         self._hurried = False
         self._failing = False
+        self._told: set[str] = set()
         self._thread = threading.Thread(target=self._work, name="history", daemon=True)
         self._thread.start()
 
-    def _do(self, *done: Change) -> None:
+    def do(self, *done: Change) -> None:
         with self._changed:
             self._waiting.append(done)
             self._changed.notify_all()
@@ -107,12 +108,12 @@ class Recorder(Scribe):
 
     def _lost(self, error: Exception) -> None:
         """One change that can never be made."""
-        if isinstance(error, Gone):  # deleted in another window while it was being written
-            log.info("not kept: %s", error)
-            return
-        log.error("not kept", exc_info=error)
+        log.error("not kept: %s", error, exc_info=None if isinstance(error, Gone) else error)
         todo = "; it is set aside at the next start" if isinstance(error, Damaged) else ""
-        self._tell(f"Something could not be kept: {error}{todo}")
+        told = f"Something could not be kept: {error}{todo}"
+        if told not in self._told:  # all that follows in a turn fails alike
+            self._told.add(told)
+            self._tell(told)
 
 
 def joined(wanted: Iterable[Change]) -> list[Change]:

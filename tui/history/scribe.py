@@ -21,7 +21,7 @@ class Scribe:
     """Implemented by ``History``, which does a change at once or raises ``HistoryError``, and by
     ``Recorder``, which does it soon."""
 
-    def _do(self, *done: Change) -> None:
+    def do(self, *done: Change) -> None:
         """Do these changes, all or none of them."""
         raise NotImplementedError
 
@@ -30,7 +30,7 @@ class Scribe:
     ) -> Work:
         """A poem without a branch yet; ``start_reply(work, role="poem")`` begins one."""
         work = _new_work("poem", model, title, settings)
-        self._do(partial(changes.put_work, work=work))
+        self.do(partial(changes.put_work, work=work))
         return work
 
     def create_chat(
@@ -44,10 +44,10 @@ class Scribe:
         """A conversation; with a system prompt its first turn, which is then ``active``."""
         work = _new_work("chat", model, title, settings)
         if not system:
-            self._do(partial(changes.put_work, work=work))
+            self.do(partial(changes.put_work, work=work))
             return work
         turn = _new_turn(work.id, "system", system)
-        self._do(partial(changes.put_work, work=work), partial(changes.put_turn, turn=turn))
+        self.do(partial(changes.put_work, work=work), partial(changes.put_turn, turn=turn))
         return replace(work, active=turn.id)
 
     def add_turn(
@@ -64,7 +64,7 @@ class Scribe:
         Another turn under the same parent is an edit: both stay, each with what followed it.
         """
         turn = _new_turn(work, role, text, parent=parent, settings=settings or {})
-        self._do(partial(changes.put_turn, turn=turn))
+        self.do(partial(changes.put_turn, turn=turn))
         return turn
 
     def start_reply(
@@ -98,29 +98,29 @@ class Scribe:
             controls=asdict(controls) if controls else None,
             settings=settings or {},
         )
-        self._do(partial(changes.put_turn, turn=turn))
+        self.do(partial(changes.put_turn, turn=turn))
         return Reply(self, turn.id)
 
     def resume_reply(self, turn: str) -> Reply:
         """Write on at the end of a turn that was stopped or interrupted."""
-        self._do(partial(changes.resume, turn=turn))
+        self.do(partial(changes.resume, turn=turn))
         return Reply(self, turn)
 
     def set_active(self, work: str, turn: str | None) -> None:
         """The turn whose path is on show when the work is opened again."""
-        self._do(partial(changes.activate, work=work, turn=turn))
+        self.do(partial(changes.activate, work=work, turn=turn))
 
     def set_settings(self, work: str, settings: Mapping[str, Any]) -> None:
         """Replace the settings that a front end keeps with a work."""
-        self._do(partial(changes.change_settings, work=work, settings=dict(settings)))
+        self.do(partial(changes.change_settings, work=work, settings=dict(settings)))
 
     def rename(self, work: str, title: str) -> None:
         """Give a work a title; an empty one lets its text stand for it again."""
-        self._do(partial(changes.rename, work=work, title=title))
+        self.do(partial(changes.rename, work=work, title=title))
 
     def delete(self, work: str) -> None:
         """Take a work away for good, with all its turns."""
-        self._do(partial(changes.delete, work=work))
+        self.do(partial(changes.delete, work=work))
 
 
 class Reply:
@@ -133,18 +133,18 @@ class Reply:
 
     def append(self, text: str, tokens: Sequence[int] = ()) -> None:
         """Add text, and the tokens that it came from where they are known."""
-        self._scribe._do(Extend(self.turn, text, tuple(tokens)))
+        self._scribe.do(Extend(self.turn, text, tuple(tokens)))
 
     def append_steps(self, steps: Sequence[Step]) -> None:
         """Add the text and the tokens of these steps, and the steps themselves."""
         if steps:
             text = "".join(step.text for step in steps)
             tokens = tuple(step.token for step in steps)
-            self._scribe._do(Extend(self.turn, text, tokens, tuple(steps)))
+            self._scribe.do(Extend(self.turn, text, tokens, tuple(steps)))
 
     def finish(self, finished: Finished) -> None:
         """It has come to its end, or was stopped, or broke."""
-        self._scribe._do(partial(changes.end, turn=self.turn, finished=finished))
+        self._scribe.do(partial(changes.end, turn=self.turn, finished=finished))
 
 
 def _new_work(kind: Kind, model: str, title: str, settings: Mapping[str, Any] | None) -> Work:

@@ -40,7 +40,7 @@ def claim(history: History) -> tuple[int, dict[str, Any] | None]:
 
 def keep(scribe: Scribe, place: int, document: str) -> None:
     """Let the window of this place look so when it is opened again. ``document``: JSON."""
-    scribe._do(partial(_put, place=place, document=document))
+    scribe.do(partial(_put, place=place, document=document))
 
 
 def _put(db: sqlite3.Connection, owner: str, place: int, document: str) -> None:
