@@ -107,7 +107,8 @@ def _total(name: str, written: Pair, note: str) -> Table:
             "n": "",
         },
         [(name, off, on, off / on, written.identical, written.n)],
-        f"medians over n turns. Weights: {note}. The lesson gives no figure for this exercise.",
+        f"processor time, medians over n turns. Weights: {note}. The lesson gives no figure for "
+        "this exercise.",
     )
 
 
@@ -155,7 +156,7 @@ def _findings(name: str, written: Pair, parts: list[Stretch], note: str) -> Iter
     yield (
         f"From the first {PART} characters to the last a character becomes "
         f"{last.off / first.off:.1f} times slower without it and {last.on / first.on:.1f} times "
-        "with it: attention still reads every key and value that is held."
+        "with it, although attention reads every key and value that is held."
     )
     if "repeat" in note:
         yield "Time does not depend on what a weight is worth, so that repeated positions do."

@@ -1,17 +1,20 @@
 """Timing both cache modes: in turns, a run of each not counted, medians, n.
 
 As the bench does, but step by step, so that an experiment says how far it is and can be
-stopped; what happens between two steps is not timed.
+stopped; what happens between two steps is not timed. With one torch thread the time is the
+processor's, of this thread alone: on a busy machine the clock stops long passes more often
+than short ones, which would favour the cache.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+import torch
 
 from model.config import CacheMode
 from model.lab.base import Progress
@@ -36,6 +39,8 @@ class Timed:
     ids: tuple[int, ...]
     seconds: tuple[float, ...]
     """Of each token: its pass, its draw and its record."""
+    elapsed: float = 0.0
+    """Seconds by the clock, of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,10 @@ class Pair:
     def total(self, mode: CacheMode) -> float:
         """Median seconds of a whole run."""
         return median(sum(run.seconds) for run in self.runs[mode])
+
+    def elapsed(self, mode: CacheMode) -> float:
+        """Median seconds of a whole run, by the clock."""
+        return median(run.elapsed for run in self.runs[mode])
 
     @property
     def ratio(self) -> float:
@@ -88,26 +97,36 @@ def pair(
             part = _timed(steps(model, tokenizer, tokens, mode), tokens, f"{title}, {NAMES[mode]}")
             run = yield from portion(part, turn / expected, (turn + 0.5) / expected)
             runs[mode].append(run)
-            spent += sum(run.seconds)
+            spent += run.elapsed
         if len(runs["on"]) == 1:
             repeats = expected = min(most, int(budget / spent)) + 1
     counted = {mode: tuple(all_runs[1:] or all_runs) for mode, all_runs in runs.items()}
     return Pair(tokens, counted)
 
 
+def clock() -> Callable[[], float]:
+    """What times a step: this thread's processor time, or with more torch threads the clock."""
+    return time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+
+
 def _timed(run: Iterator[Step], tokens: int, doing: str) -> Generator[Progress, None, Timed]:
+    now = clock()
     ids: list[int] = []
     seconds: list[float] = []
-    shown = began = time.perf_counter()
-    for step in run:
-        now = time.perf_counter()
+    elapsed = 0.0
+    shown = time.perf_counter()
+    while True:
+        resumed, began = time.perf_counter(), now()
+        step = next(run, None)
+        taken, back = now() - began, time.perf_counter()
+        if step is None:
+            return Timed(tuple(ids), tuple(seconds), elapsed)
         ids.append(step.token)
-        seconds.append(now - began)
-        if now - shown > QUIET:
+        seconds.append(taken)
+        elapsed += back - resumed
+        if back - shown > QUIET:
             yield Progress(len(ids), tokens, doing)
             shown = time.perf_counter()
-        began = time.perf_counter()
-    return Timed(tuple(ids), tuple(seconds))
 
 
 def pace(pairs: Sequence[Pair], mode: CacheMode) -> list[float]:

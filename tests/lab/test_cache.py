@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from model.config import GPTConfig
 from model.lab.base import collect
 from model.lab.cache import run
 from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
-from model.lab.timing import Pair, Timed, pace, pair, slope
+from model.lab.timing import Pair, Timed, clock, pace, pair, slope
 from tests.helpers import CHARACTERS, tiny_gpt
 from tests.lab.helpers import tiny_handle, tiny_request
 
@@ -124,3 +125,24 @@ def test_too_long_a_text_is_left_out(monkeypatch: pytest.MonkeyPatch):
 def test_past_the_block_it_says_that_the_window_slides(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("model.lab.cache.QUICK_LENGTHS", (8, tiny_handle().model.config.block_size))
     assert "slides" in collect(run(tiny_request(model="tiny"))).tables[0].note
+
+
+def test_one_thread_is_timed_by_its_own_processor_time(monkeypatch: pytest.MonkeyPatch):
+    assert clock() is time.thread_time
+    monkeypatch.setattr("torch.get_num_threads", lambda: 2)
+    assert clock() is time.perf_counter
+
+
+def test_what_happens_between_two_steps_is_not_timed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("model.lab.timing.QUIET", -1.0)  # progress at every step
+    ticks = iter(range(10_000))
+    monkeypatch.setattr("model.lab.timing.clock", lambda: lambda: float(next(ticks)))
+    turns = pair(tiny_gpt(), CHARACTERS, 5, 0.0, "tiny")
+    while True:
+        try:
+            next(turns)
+            next(ticks)  # the listener takes its time
+        except StopIteration as stop:
+            measured = stop.value
+            break
+    assert measured.runs["on"][0].seconds == (1.0,) * 5
