@@ -111,7 +111,7 @@ class Conductor:
     # settings
 
     def set_controls(self, controls: Controls) -> None:
-        """Use these from the next token on; while idle, show what they make of this step."""
+        """Use these from the next token on, and show what they make of the step looked at."""
         before = self.session.settings.controls
         self.session.change(_changed(before, controls), controls=controls)
         self._writer.controls = controls
@@ -119,7 +119,7 @@ class Conductor:
         self._view.show_state()
         if before.cache != controls.cache:
             self.show_speed()
-        if self.runs.writing is None:
+        if not self._live:
             self.show_step()
 
     def set_cache(self, mode: CacheMode) -> None:
@@ -192,9 +192,8 @@ class Conductor:
 
     def show_step(self) -> None:
         """Fill the table with the step under the cursor, as it was or would be."""
-        session, branch = self.session, self.session.branch
+        session, branch, live = self.session, self.session.branch, self._live
         step, index = session.step, session.index
-        live = branch is not None and branch is self.runs.writing and session.cursor is None
         if branch is None or step is None:
             self._view.show_step(None, 0, len(branch.steps) if branch else 0, live)
             return
@@ -203,20 +202,26 @@ class Conductor:
             if step.inspection is None and kept is not None:
                 step = branch.steps[index] = inspected(kept, step)
             self._view.show_step(step, index, len(branch.steps), live)
-            if self.runs.writing is None and differs(step, session.settings.controls) and kept:
+            if not live and differs(step, session.settings.controls) and kept:
                 shown, would_be = preview(kept, step, session.settings.controls)
                 self._view.show_preview(shown, step, would_be)
         except UserError as error:
             self._view.say(str(error), "warning")
         self._fetch(branch, index, step)
 
+    @property
+    def _live(self) -> bool:
+        """What is on show is the newest step of a text that is being written."""
+        branch = self.session.branch
+        return branch is not None and branch is self.runs.writing and self.session.cursor is None
+
     def _fetch(self, branch: Branch, index: int, step: Step) -> None:
         """Ask for the logits of a step where they are needed and the model is there."""
         if self.runs.handle is None or branch.model != self.runs.handle.spec.name:
             return
-        newest = branch is self.runs.writing and self.session.cursor is None
-        idle = self.runs.writing is None and differs(step, self.session.settings.controls)
-        if idle or (step.inspection is None and not newest):
+        if self._live:
+            return
+        if step.inspection is None or differs(step, self.session.settings.controls):
             self._inspector.fetch(self.runs.handle, branch, index)
 
     def kept(self, message: StepKept) -> None:

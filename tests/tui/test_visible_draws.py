@@ -11,7 +11,7 @@ from model.generate import Generator, Prompt
 from model.inspect_at import keep_step
 from model.whatif import smallest_flips, would_change
 from tests.helpers import CHARACTERS
-from tests.tui.window import endless, finished, session_of, wait_until, window, write
+from tests.tui.window import endless, finished, session_of, wait_until, window, write, write_to
 from tui.inspector import preview
 from tui.panes.cumulative import parts_of
 from tui.panes.probabilities import ProbabilitiesPane
@@ -63,6 +63,23 @@ async def test_a_knob_moved_at_an_old_step_marks_whether_its_token_would_have_ch
             marks.append(mark if now != drawn else f"now: {name(drawn)}, unchanged")
             assert marks[-1] in table(app)
         assert any("instead" in mark for mark in marks)
+
+
+async def test_the_mark_is_there_while_the_poem_goes_on_being_written():
+    model = endless()
+    async with window(model, session=session_of(controls=CONTROLS)) as (app, pilot):
+        await write_to(app, pilot, "春", 5)
+        app.conductor.set_controls(replace(CONTROLS, sampler=OTHERS[0]))
+        assert "now:" not in table(app)  # the newest step is shown as it was
+        app.conductor.look(2)
+        await wait_until(pilot, lambda: "now:" in table(app))
+        steps = app.session.branch.steps
+        kept = keep_step(model._model, CHARACTERS, Prompt("春"), [s.token for s in steps], 2)
+        best = int(kept.logits.argmax())
+        assert f"now: {name(best)}" in table(app)
+        await pilot.press("f4")
+        await wait_until(pilot, lambda: len(steps) == 6)
+        assert "now:" in table(app) and app.session.index == 2
 
 
 @pytest.mark.parametrize("sampler", OTHERS[1:])
