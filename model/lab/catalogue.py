@@ -105,6 +105,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         reads_prompt=True,
     ),
     Experiment(
+        "penalties",
+        "Three penalties and what they break",
+        "Presence, frequency and the CTRL penalty differ in how many decisions they rewrite, and "
+        "none can tell a loop from a structure that repeats because it must.",
+        uses=("chat",),
+        reads_prompt=True,
+    ),
+    Experiment(
         "degeneration",
         "The likeliest text is a loop",
         "Greedy decoding falls into repetition the longer it writes, and each round makes the "

@@ -5,6 +5,7 @@ Pure functions of tokens or of text. Knows no model.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -64,6 +65,11 @@ def is_regular(text: str) -> bool:
     )
 
 
+def until_last_mark(text: str) -> str:
+    """``text`` without a last line that was cut before its end."""
+    return text[: max(text.rfind(mark) for mark in MARKS) + 1]
+
+
 def full_lines(text: str) -> float:
     """Share of the lines that have 5 or 7 characters, [0, 1]; 0 where there is no line."""
     lines = lines_of(text)
@@ -102,3 +108,21 @@ def rare_share(texts: Iterable[str], ranks: Mapping[str, int], beyond: int = RAR
 
 def _windows(tokens: Sequence[Hashable], n: int) -> Iterator[tuple[Hashable, ...]]:
     return (tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1))
+
+
+def whole_rows(text: str, cells: int) -> float:
+    """Share of the finished lines of ``text`` that are rows of a Markdown table with so many
+    ``cells``, [0, 1]; 0 where no line is finished. All rows pad their cells alike: a row that
+    is wider or narrower by its blanks alone is not whole."""
+    lines = [line for line in text.split("\n")[:-1] if line.strip()]
+    row = re.compile(r"\|" + r" [^|\s](?:[^|]*[^|\s])? \|" * cells)
+    return sum(bool(row.fullmatch(line)) for line in lines) / len(lines) if lines else 0.0
+
+
+def parses(source: str) -> bool:
+    """Whether ``source`` is Python, read and not run."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -56,11 +56,12 @@ def write_poems(
     inspected: bool = False,
     at_once: int = AT_ONCE,
 ) -> Generator[Progress, None, list[Written]]:
-    """One poem for each of ``seeds``, in their order, of at most ``longest`` tokens and within
-    the model's block, ``at_once`` in a batch. What is yielded is ``during``, moved on by a
-    poem each."""
+    """One poem for each of ``seeds``, in their order, of at most ``longest`` tokens and, where
+    no constraint sets its length, within the model's block; ``at_once`` in a batch. What is
+    yielded is ``during``, moved on by a poem each."""
     room = handle.model.config.block_size - len(prompt.encode(handle.tokenizer))
-    controls = Controls(sampler, max_tokens=max(1, min(longest, room)))
+    most = longest if constraint else max(1, min(longest, room))
+    controls = Controls(sampler, max_tokens=most)
     poems: list[Written] = []
     shown = time.monotonic()
     for at in range(0, len(seeds), at_once):
