@@ -19,7 +19,6 @@ The tests hold both to the same logits.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,8 +48,9 @@ class OneToken:
         self._embedding = _centred(_values(model.tokens.weight)).astype(np.float32)
         self._positions = _centred(_values(model.positions.weight)).astype(np.float32)
         self._layers = [_layer(block, config.n_head) for block in model.blocks]  # type: ignore[arg-type]
-        self._head = _Matrix(_reading(model.ln, model.tokens.weight))
+        self._head = _laid_out(_reading(model.ln, model.tokens.weight))
         self._least = config.n_embd * model.ln.eps
+        self._ordered: dict[int, Tensor] = {}
         # Products are NumPy's now, and it takes every core unless it is told.
         threadpool_limits(torch.get_num_threads(), user_api="blas")
 
@@ -58,75 +58,67 @@ class OneToken:
         """Logits ``[B, 1, V]`` of what follows ``ids`` ``[B, 1]``, which the cache then holds."""
         room = cache.workspace or _Workspace(cache)
         cache.workspace = room
+        product = np.ndarray.dot if len(ids) == 1 else self._product
         held, new = cache.next_token()
         scores, shares = room.attention(cache.position + 1)
-        scored, shared = torch.from_numpy(scores)[..., 0], torch.from_numpy(shares)[:, :, 0]
+        scored, shared = torch.from_numpy(scores[..., 0]), torch.from_numpy(shares[:, :, 0])
         x = room.x
         np.add(self._embedding[ids.numpy()[:, 0]], self._positions[cache.position], out=x)
         for layer, (keys, values), place in zip(self._layers, held, new, strict=True):
-            layer.qkv(self._normal(room), room.qkv)
+            product(self._normal(room), layer.qkv, room.qkv)
             place[...] = room.keys_values
             np.matmul(keys, room.query, out=scores)
             torch.softmax(scored, -1, out=shared)  # NumPy would need five operations
             np.matmul(shares, values, out=room.heads)
-            x += layer.attended(room.attended, room.update)
-            layer.hidden(self._normal(room), room.hidden)
+            x += product(room.attended, layer.attended, room.update)
+            product(self._normal(room), layer.hidden, room.hidden)
             F.gelu(room.before_gelu, out=room.after_gelu)  # type: ignore[call-arg]
-            x += layer.back(room.active, room.update)
+            x += product(room.active, layer.back, room.update)
         cache.advance(1)
-        return torch.from_numpy(self._head(self._normal(room))).unsqueeze(1)
+        return torch.from_numpy(product(self._normal(room), self._head)[:, None])
 
     def _normal(self, room: _Workspace) -> Array:
         """The residual stream divided by its length, which is √C deviations."""
         x = room.x
         if len(x) == 1:  # one number is sooner computed in Python than as an array of one
-            np.multiply(x, 1 / math.sqrt(np.dot(x[0], x[0]) + self._least), out=room.normal)
+            np.multiply(x, 1 / math.sqrt(room.row.dot(room.row) + self._least), out=room.normal)
         else:
             squares = np.vecdot(x, x)[:, None] + np.float32(self._least)
             np.divide(x, np.sqrt(squares, out=squares), out=room.normal)
         return room.read
 
-
-class _Matrix:
-    """``[in + 1, out]``, the last row the bias."""
-
-    def __init__(self, values: NDArray[np.float64]) -> None:
-        self._values = np.ascontiguousarray(values, np.float32)
-
-    def __call__(self, rows: Array, out: Array | None = None) -> Array:
-        """Its product with ``rows`` ``[B, in + 1]``, which end with a 1."""
-        if len(rows) == 1 or len(rows) * self._values.size < MANY or self._packed is None:
-            product: Array = np.dot(rows, self._values, out=out)
+    def _product(self, rows: Array, matrix: Array, out: Array | None = None) -> Array:
+        """Of rows that end with a 1, ``[B, in + 1]``, and a matrix whose last row is its bias."""
+        ordered = self._ordered_for(matrix) if len(rows) * matrix.size >= MANY else None
+        if ordered is None:
+            product: Array = rows.dot(matrix, out)
             return product
-        product = _packed_product(torch.from_numpy(rows), self._packed).numpy()
+        times = torch.ops.mkldnn._linear_pointwise
+        product = times(torch.from_numpy(rows), ordered, None, "none", [], "").numpy()
         if out is None:
             return product
         out[...] = product
         return out
 
-    @cached_property
-    def _packed(self) -> Tensor | None:
-        """For many rows, once there are some: ordered as oneDNN reads it. ``None`` where
-        torch was built without."""
+    def _ordered_for(self, matrix: Array) -> Tensor | None:
+        """``matrix`` as oneDNN reads it, made once there are many rows. ``None`` where torch
+        was built without."""
         if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
             return None
-        turned = torch.from_numpy(np.ascontiguousarray(self._values.T))
-        packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(turned, None)
-        return packed
-
-
-def _packed_product(rows: Tensor, matrix: Tensor) -> Tensor:
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, matrix, None, "none", [], "")
-    return product
+        if id(matrix) not in self._ordered:
+            turned = torch.from_numpy(np.ascontiguousarray(matrix.T))
+            order = torch.ops.mkldnn._reorder_linear_weight
+            self._ordered[id(matrix)] = order(turned, None)
+        return self._ordered[id(matrix)]
 
 
 class _Layer(NamedTuple):
-    """A block's matrices."""
+    """A block's matrices, ``[in + 1, out]``."""
 
-    qkv: _Matrix
-    attended: _Matrix
-    hidden: _Matrix
-    back: _Matrix
+    qkv: Array
+    attended: Array
+    hidden: Array
+    back: Array
 
 
 def _layer(block: Block, n_head: int) -> _Layer:
@@ -134,10 +126,10 @@ def _layer(block: Block, n_head: int) -> _Layer:
     width = qkv.shape[1] // 3
     qkv[:, :width] /= math.sqrt(width // n_head)
     return _Layer(
-        _Matrix(qkv),
-        _Matrix(_writing(block.attn.proj)),
-        _Matrix(_reading(block.ln2, block.fc.weight, block.fc.bias)),
-        _Matrix(_writing(block.proj)),
+        _laid_out(qkv),
+        _laid_out(_writing(block.attn.proj)),
+        _laid_out(_reading(block.ln2, block.fc.weight, block.fc.bias)),
+        _laid_out(_writing(block.proj)),
     )
 
 
@@ -153,6 +145,11 @@ def _reading(norm: nn.LayerNorm, weight: Tensor, bias: Tensor | None = None) -> 
 def _writing(linear: nn.Linear) -> NDArray[np.float64]:
     """The matrix whose product is added to the residual stream."""
     return _centred(np.vstack([_values(linear.weight).T, _values(linear.bias)]))
+
+
+def _laid_out(matrix: NDArray[np.float64]) -> Array:
+    """Rows side by side: then a product with one row reads it from beginning to end."""
+    return np.ascontiguousarray(matrix, np.float32)
 
 
 def _centred(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -172,6 +169,7 @@ class _Workspace:
         B, C, H = cache.batch, cache.config.n_embd, cache.config.n_head
         self.x = _empty(B, C)
         """The residual stream."""
+        self.row = self.x[0]
         self.update = _empty(B, C)
         self.read = _ending_with_one(B, C)
         self.normal = self.read[:, :-1]
@@ -210,5 +208,5 @@ def _from_behind(rows: Array) -> Tensor:
 
 
 def _ending_with_one(rows: int, width: int) -> Array:
-    """``[rows, width + 1]``, to be multiplied with a ``_Matrix``."""
+    """``[rows, width + 1]``, what is multiplied with a matrix and its bias."""
     return np.ones((rows, width + 1), np.float32)
