@@ -8,7 +8,7 @@ nothing of tables or flags.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
@@ -129,7 +129,7 @@ def against_peer(
     if not difference <= CLOSE:
         raise BenchmarkError(f"the logits of transformers differ by up to {difference:.1e}")
     theirs = writer(twin, [ours.tokenizer.start_id], tokens, TEMPERATURE)
-    ours_s, other_s = _in_turns(lambda: ours.write(tokens), theirs, repeats)
+    ours_s, other_s = in_turns(lambda: ours.write(tokens), theirs, repeats)
     return Comparison(
         key, _title(ours, tokens), "transformers", tokens, ours_s, other_s, repeats, aim
     )
@@ -149,7 +149,7 @@ def against_uncached(
 
         return run
 
-    cached_s, uncached_s = _in_turns(write("on"), write("off"), repeats)
+    cached_s, uncached_s = in_turns(write("on"), write("off"), repeats)
     key, title = f"cached_{tokens}", _title(ours, tokens)
     return Comparison(key, title, "without cache", tokens, cached_s, uncached_s, repeats, aim)
 
@@ -162,7 +162,7 @@ def batched(ours: Subject, tokens: int, repeats: int, aim: float | None = None) 
         if written != BATCH * tokens:
             raise BenchmarkError(f"a batch wrote {written} characters, not {BATCH * tokens}")
 
-    batch_s, one_s = _in_turns(write, lambda: ours.write(tokens), repeats)
+    batch_s, one_s = in_turns(write, lambda: ours.write(tokens), repeats)
     key, title = f"batch_{BATCH}", f"{BATCH} × {_title(ours, tokens)}"
     return Comparison(key, title, "one by one", tokens, batch_s / BATCH, one_s, repeats, aim)
 
@@ -181,7 +181,7 @@ def cache_size(key: str, title: str, config: GPTConfig, dtype: torch.dtype) -> C
     return CacheSize(key, title, a_token, tokens, a_token * tokens, cache.allocated_bytes)
 
 
-def as_document(results: list[Result], small: Subject, *, quick: bool) -> dict[str, Any]:
+def as_document(results: Sequence[Result], weights: str, *, quick: bool) -> dict[str, Any]:
     """All results as one JSON object: each ratio under its key (``vs_hf`` is null where
     peers were not measured), and beneath ``runs`` what it stands on."""
     comparisons = [r for r in results if isinstance(r, Comparison)]
@@ -191,7 +191,7 @@ def as_document(results: list[Result], small: Subject, *, quick: bool) -> dict[s
     return {
         **ratios,
         "bytes_per_token": {size.key: size.bytes_per_token for size in sizes},
-        "weights": small.weights,
+        "weights": weights,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "quick": quick,
@@ -203,7 +203,7 @@ def as_document(results: list[Result], small: Subject, *, quick: bool) -> dict[s
     }
 
 
-def _in_turns(
+def in_turns(
     ours: Callable[[], object], other: Callable[[], object], repeats: int
 ) -> tuple[float, float]:
     """Median seconds of both. They alternate, so that a busy moment meets both."""

@@ -121,7 +121,7 @@ def _reader(files: Iterable[Path]) -> Callable[[str], Tensor | None]:
 
 
 def _by_library(source: Source, dtype: torch.dtype) -> LibraryModel:
-    _quieten_library()
+    quieten_library()
     import transformers
 
     from model.pretrained.library import LibraryModel
@@ -175,7 +175,7 @@ def _tokenizer_document(folder: Path) -> str:
         pass
     except ValueError as error:
         raise CheckpointError(f"its tokenizer.json is not text ({error})") from error
-    _quieten_library()
+    quieten_library()
     from transformers import AutoTokenizer
 
     try:
@@ -220,7 +220,7 @@ def _written(token: object) -> str | None:
     return written if isinstance(written, str) else None
 
 
-def _quieten_library() -> None:
+def quieten_library() -> None:
     """Before ``transformers`` is imported: no network, and nothing printed over a window."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import transformers

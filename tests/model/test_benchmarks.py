@@ -136,7 +136,7 @@ def test_every_comparison_is_made_and_every_ratio_is_in_the_document(
     subject: Subject, quick: bool
 ) -> None:
     results = list(benchmarks(subject, quick=quick, work=WORK))
-    document = json.loads(json.dumps(as_document(results, subject, quick=quick)))
+    document = json.loads(json.dumps(as_document(results, subject.weights, quick=quick)))
     keys = ["cached_3", "cached_6", "cached_9", "batch_32"]
     assert [r.key for r in results if isinstance(r, Comparison)] == keys
     assert document["vs_hf"] is None, "not measured is not a number"
@@ -188,7 +188,7 @@ def test_the_peer_writes_exactly_as_many_tokens(twin: Any) -> None:
 @pytest.mark.usefixtures("twin")
 def test_the_peer_is_compared_on_equal_weights(subject: Subject) -> None:
     comparison = against_peer("vs_hf", subject, 6, repeats=1, aim=5)
-    document = as_document([comparison], subject, quick=True)
+    document = as_document([comparison], subject.weights, quick=True)
     assert document["vs_hf"] == pytest.approx(comparison.ratio, abs=6e-4)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from tui.cli.guard import FAILED
-from tui.cli.options import switch
+from tui.cli.options import option, switch
 from tui.cli.output import say
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MODEL = "tang-small"
 """Whose weights are measured: the lesson's shape."""
+CHAT_MODEL = "smollm2"
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +31,14 @@ def register(app: typer.Typer) -> None:
         quick: Annotated[bool, switch("--quick", "Fewer repeats: rough figures.")] = False,
         json_only: Annotated[bool, switch("--json", "Print the JSON line alone.")] = False,
         window: Annotated[bool, switch("--tui", "Only what the window costs.")] = False,
+        chat: Annotated[bool, switch("--chat", "Only the chat model smollm2.")] = False,
+        precision: Annotated[
+            str, option("--precision", metavar="TYPE", text="With --chat: float32 or bfloat16.")
+        ] = "float32",
     ) -> int:
         """Measure speed and cache on one thread; the last line is JSON with every ratio."""
+        if chat:
+            return run_chat(precision, quick=quick, json_only=json_only)
         if window:
             return run_window(quick=quick, json_only=json_only)
         return run(peers=peers, quick=quick, json_only=json_only)
@@ -57,7 +64,36 @@ def run(*, peers: bool, quick: bool, json_only: bool) -> int:
     except BenchmarkError as error:
         say(str(error))
         return FAILED
-    print(json.dumps(as_document(results, small, quick=quick), ensure_ascii=False))
+    print(json.dumps(as_document(results, small.weights, quick=quick), ensure_ascii=False))
+    return 0
+
+
+def run_chat(precision: str, *, quick: bool, json_only: bool) -> int:
+    """Measure a chat model against ``transformers`` and against no cache; the exit code."""
+    from model.benchmarks import BenchmarkError, as_document
+    from model.config import Precision
+    from model.errors import SettingError
+    from model.pretrained.benchmark import chat_benchmarks
+    from model.pretrained.convert import converted
+    from model.pretrained.source import look_at
+    from model.registry import find, load
+
+    if precision not in get_args(Precision):
+        raise SettingError("--precision", precision, " or ".join(get_args(Precision)))
+    handle = load(find(CHAT_MODEL), 1, cast(Precision, precision), say)
+    folder = converted(look_at(handle.spec.path))
+    if not json_only:
+        _print_head(handle.title)
+    results = []
+    try:
+        for result in chat_benchmarks(handle, folder, quick=quick):
+            results.append(result)
+            if not json_only:
+                _print_result(result)
+    except BenchmarkError as error:
+        say(str(error))
+        return FAILED
+    print(json.dumps(as_document(results, handle.title, quick=quick)))
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from model.registry import ModelHandle, ModelSpec, find, load, specs
+from tui.cli.output import say
 
 
 def spec_of(name: str | None) -> ModelSpec:
@@ -14,7 +15,7 @@ def spec_of(name: str | None) -> ModelSpec:
 
 def load_model(name: str | None, threads: int) -> ModelHandle:
     """That model, loaded. Raises ``InputError`` or ``CheckpointError``."""
-    return load(spec_of(name), threads)
+    return load(spec_of(name), threads, tell=say)
 
 
 class Models:
@@ -29,7 +30,7 @@ class Models:
         spec = spec_of(name)
         key = str(spec.path)
         if key not in self._loaded:
-            self._loaded[key] = load(spec, self._threads)
+            self._loaded[key] = load(spec, self._threads, tell=say)
         return self._loaded[key]
 
     @property
