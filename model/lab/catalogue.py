@@ -83,6 +83,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         reads_trace=True,
     ),
     Experiment(
+        "top8",
+        "What may come next",
+        "A model gives each next character about the share that it has in the verse it learnt "
+        "from: 。 follows 春风 one time in seven.",
+        uses=("corpus",),
+        reads_prompt=True,
+    ),
+    Experiment(
         "temperature",
         "Heat, and heat with its tail cut",
         "A low temperature keeps to the form and repeats itself, a high one breaks it with rare "
