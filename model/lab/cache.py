@@ -19,10 +19,10 @@ from model.lab.portion import WHOLE, portion
 from model.lab.timing import MODES, NAMES, Pair, pace, pair, slope
 from model.registry import ModelHandle, specs
 
-LENGTHS, QUICK_LENGTHS = (32, 64, 120, 500), (8, 16)
-BUDGET, QUICK_BUDGET = 5.0, 0.0
+LENGTHS, QUICK_LENGTHS = (32, 64, 120, 500), (32, 64)
+BUDGET, QUICK_BUDGET = 5.0, 1.0
 """Seconds for the counted runs of one length."""
-TOO_LONG = 60.0
+TOO_LONG, QUICK_TOO_LONG = 60.0, 5.0
 """Seconds that a run without cache may be expected to take; longer ones are left out."""
 LESSON = {32: (23, 12, 1.8), 64: (52, 26, 2.0), 120: (130, 49, 2.6)}
 """Milliseconds without cache, with, and their ratio, for 4 layers of 128."""
@@ -61,6 +61,7 @@ def run(request: Request) -> Records:
     yield Progress(0, 1, "the models")
     lengths = QUICK_LENGTHS if request.quick else LENGTHS
     budget = QUICK_BUDGET if request.quick else BUDGET
+    too_long = QUICK_TOO_LONG if request.quick else TOO_LONG
     there = [spec.name for spec in specs() if spec.available]
     measured: list[Measured] = []
     names = [request.model] if request.model else there
@@ -70,7 +71,7 @@ def run(request: Request) -> Records:
         handle = request.load(name)
         pairs: list[Pair] = []
         for tokens in lengths:
-            if pairs and _expected(pairs[-1], tokens, handle.model.config.block_size) > TOO_LONG:
+            if pairs and _expected(pairs[-1], tokens, handle.model.config.block_size) > too_long:
                 continue
             done = len(measured) * len(lengths) + len(pairs)
             title = f"{handle.spec.name}, {tokens} tokens"
@@ -217,9 +218,10 @@ def _findings(measured: Sequence[Measured]) -> Iterator[str]:
     for m in measured:
         p = m.longest
         off, on = (m.rise(mode)[0] * 1e6 for mode in MODES)
+        flat = "less than 1" if on < 1 else f"{on:,.0f}"
         yield (
             f"{m.name}: {p.tokens} tokens are {p.ratio:.1f} times faster with the cache. Without "
-            f"it a token takes {off:.1f} µs more for each token before it, with it {on:.1f} µs."
+            f"it a token takes {off:,.0f} µs more for each token before it, with it {flat}."
         )
     known = [(m, p) for m in measured for p in m.pairs if p.tokens in LESSON]
     if known:

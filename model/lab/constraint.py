@@ -20,6 +20,8 @@ POEMS, QUICK_POEMS = 64, 8
 """Written under each form."""
 FREE, QUICK_FREE = 256, 16
 """Written without one."""
+DEAREST = 2
+"""Places of a form that its finding names."""
 SHOWN = "七绝"
 """The form whose places are listed one by one."""
 
@@ -171,12 +173,13 @@ def _findings(held: dict[str, list[Written]], samples: Sequence[Written]) -> Ite
             position: mean(place.paid for place in places)
             for position, places in by_position(poems).items()
         }
-        dearest = max(spent, key=lambda position: spent[position])
-        line, column = divmod(dearest, FORMS[name].characters + 1)
-        where = "the end" if _is_end(FORMS[name], dearest) else f"character {column + 1}"
+        total = sum(spent.values())
+        dearest = sorted(spent, key=lambda position: -spent[position])[:DEAREST]
+        told = ", ".join(f"{spent[at]:.1f} at {_where(FORMS[name], at)}" for at in dearest)
+        rest = total - sum(spent[at] for at in dearest)
         yield (
-            f"{name} costs {sum(spent.values()):.1f} bits a poem, {spent[dearest]:.1f} of them at "
-            f"{where} of line {line + 1}, where the model was not going to keep to it as often."
+            f"{name} costs {total:.1f} bits a poem: {told}, and {rest:.1f} in all other "
+            f"{len(spent) - len(dearest)} places together."
         )
     own = sum(place.own for poem in samples for place in poem.places)
     characters = sum(len(poem.text) for poem in samples)
@@ -185,6 +188,11 @@ def _findings(held: dict[str, list[Written]], samples: Sequence[Written]) -> Ite
     )
     yield (
         f"{begun:.0%} of the free samples begin as a whole poem of one of the forms; they cost "
-        f"{own / max(1, characters):.2f} bits a character under the model. The form is paid where "
-        "it is chosen, early, and hardly anywhere else: the model knows how a line goes on."
+        f"{own / max(1, characters):.2f} bits a character under the model."
     )
+
+
+def _where(form: VerseForm, position: int) -> str:
+    line, column = divmod(position, form.characters + 1)
+    place = "the end" if _is_end(form, position) else f"character {column + 1}"
+    return f"{place} of line {line + 1}"

@@ -13,7 +13,7 @@ import torch
 from model.cache import KVCache
 from model.config import GPTConfig
 from model.lab.base import collect
-from model.lab.cache import run
+from model.lab.cache import QUICK_LENGTHS, run
 from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
 from model.lab.timing import Pair, Timed, clock, pace, pair, slope
 from tests.helpers import CHARACTERS, tiny_gpt
@@ -109,21 +109,21 @@ def test_repeats_follow_the_budget(budget: float, n: int):
 def test_every_length_is_written_alike_in_both_modes():
     result = collect(run(tiny_request(model="tiny")))
     times = result.tables[0]
-    assert times.column("tokens") == [8, 16]
+    assert times.column("tokens") == list(QUICK_LENGTHS)
     assert times.column("identical") == [True, True]
     same, _, memory, gpt2 = result.checks  # not the second: a small model's times are noise
     assert same.holds and memory.holds and gpt2.holds
 
 
 def test_too_long_a_text_is_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("model.lab.cache.TOO_LONG", 0.0)
+    monkeypatch.setattr("model.lab.cache.QUICK_TOO_LONG", 0.0)
     result = collect(run(tiny_request(model="tiny")))
-    assert result.tables[0].rows[1] == (16, *[None] * 8)
+    assert result.tables[0].rows[1] == (64, *[None] * 8)
     assert "left out" in result.tables[0].note
 
 
-def test_past_the_block_it_says_that_the_window_slides(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("model.lab.cache.QUICK_LENGTHS", (8, tiny_handle().model.config.block_size))
+def test_past_the_block_it_says_that_the_window_slides():
+    assert tiny_handle().model.config.block_size < max(QUICK_LENGTHS)
     assert "slides" in collect(run(tiny_request(model="tiny"))).tables[0].note
 
 
