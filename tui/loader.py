@@ -93,7 +93,7 @@ def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
         read_verse("馬")  # loads its tables now, on this thread
 
         tell("reading the weights")
-        handle = load(find(name))
+        handle = load(find(name), tell=tell)
     settle()
     return handle
 
