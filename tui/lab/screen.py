@@ -28,6 +28,7 @@ from tui.widgets.lines import Line, set_title
 if TYPE_CHECKING:
     from model.lab.catalogue import Experiment
     from tui.lab.laboratory import Laboratory
+    from tui.lab.outcome import Outcome
 
 NARROW = 100
 LIST_WIDE, LIST_NARROW = 40, 18
@@ -65,6 +66,7 @@ class LabScreen(Screen[None]):
         self._bench = laboratory.bench
         self._experiments = laboratory.experiments
         self._asked = Asked()
+        self._laid: tuple[Outcome, int, list[Line]] | None = None
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="lab-status")
@@ -218,7 +220,7 @@ class LabScreen(Screen[None]):
 
     def _page(self, experiment: Experiment, width: int) -> list[Line]:
         """Claim, progress, and what the last run found."""
-        from tui.lab.sheet import folded, sheet
+        from tui.lab.sheet import folded
 
         lines: list[Line] = [[(line, "quiet")] for line in folded(experiment.claim, width)]
         lines.append([])
@@ -231,7 +233,18 @@ class LabScreen(Screen[None]):
         words = f"{outcome.words()}, {outcome.seconds:.1f} s"
         lines += [[(line, style)] for line in folded(f"{outcome.mark} {words}", width)]
         lines.append([])
-        return [*lines, *sheet(outcome.result, width)] if outcome.result else lines
+        return [*lines, *self._sheet(outcome, width)] if outcome.result else lines
+
+    def _sheet(self, outcome: Outcome, width: int) -> list[Line]:
+        """What was found, laid out once for a width: progress is shown above it many times a
+        second."""
+        from tui.lab.sheet import sheet
+
+        laid = self._laid
+        if laid is None or laid[0] is not outcome or laid[1] != width:
+            lines = sheet(outcome.result, width) if outcome.result else []
+            self._laid = laid = (outcome, width, lines)
+        return laid[2]
 
     def _narrow(self, width: int) -> None:
         self.set_class(width < NARROW, "-narrow")
