@@ -109,11 +109,10 @@ HISTORY: tuple[Command, ...] = tuple(
 """What can be done in the history; as ``LAB``."""
 
 FOOTER = (
-    "stop", "cache", "again", "pane", "help", "pace", "single", "branches", "undo", "save",
-    "history", "quit",
+    "stop", "cache", "again", "pane", "help", "quit", "pace", "branches", "save", "history",
 )  # fmt: skip
-"""What the footer shows, first what a narrow terminal must show; the others are in the
-palette and on the help page."""
+"""What the footer shows, first what a narrow terminal must show, and no more than 120 columns
+hold; the others are in the palette and on the help page."""
 HISTORY_FOOTER = ("open", "back", "app.help", "rename", "kind", "delete", "export", "app.quit")
 LAB_FOOTER = ("run", "stop", "poem", "app.help", "quick", "prompt", "export", "app.quit")
 

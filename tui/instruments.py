@@ -20,14 +20,13 @@ from tui.panes.speed import SpeedPane
 from tui.session import Settings
 from tui.widgets.fields import FieldPane
 
-ORDER = ("probabilities", "sampler", "form", "speed")
-
 
 class Instruments(Vertical):
-    """Table, sampler, form and meter."""
+    """Table, sampler and meter; and the form, which stands under the poem that it is for."""
 
     def __init__(self) -> None:
         super().__init__(id="panes")
+        self._form = FormPane(id="form")
         self._chosen = 0  # the one shown where only one has room
         self._going = False  # the focus is on its way there
 
@@ -35,12 +34,11 @@ class Instruments(Vertical):
         yield ProbabilitiesPane(id="probabilities")
         with Horizontal(id="lower"):
             yield SamplerPane(id="sampler")
-            with Vertical(id="right"):
-                yield FormPane(id="form")
-                yield SpeedPane(id="speed")
+            yield SpeedPane(id="speed")
 
-    def on_mount(self) -> None:
-        """Show the first one where only one has room."""
+    async def on_mount(self) -> None:
+        """Bring the form to its place, and show the first pane where only one has room."""
+        await self.screen.query_one("#body").mount(self._form)
         self._choose(self._chosen)
 
     def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
@@ -56,7 +54,7 @@ class Instruments(Vertical):
         sampler = self.query_one(SamplerPane)
         sampler.show(settings.controls)
         sampler.new_seed_each_time = not settings.seed_fixed
-        self.query_one(FormPane).show(settings.form)
+        self._form.show(settings.form)
 
     def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
         """Fill the meter."""
@@ -64,7 +62,7 @@ class Instruments(Vertical):
 
     def refuse_form(self, text: str) -> None:
         """Say beside the form why it cannot be; empty: it can."""
-        self.query_one(FormPane).refuse(text)
+        self._form.refuse(text)
 
     def next_pane(self) -> None:
         """Go to the next instrument, and show it where only one has room."""
@@ -84,10 +82,14 @@ class Instruments(Vertical):
         self._going = False
 
     def _panes(self) -> list[Widget]:
-        return [self.query_one(f"#{name}") for name in ORDER]
+        panes = (ProbabilitiesPane, SamplerPane, FormPane, SpeedPane)
+        return [self._form if kind is FormPane else self.query_one(kind) for kind in panes]
 
     def _choose(self, place: int) -> None:
         self._chosen = place
         chosen = self._panes()[place]
-        for box in (*self._panes(), *self.query("#lower, #right")):
+        for box in (*self._panes(), self.query_one("#lower")):
             box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
+        beside = self.parent
+        assert isinstance(beside, Widget)
+        beside.set_class(chosen is self._form, "-empty")

@@ -30,7 +30,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
         border: round $foreground 30%;
         border-title-color: $foreground;
         padding: 0 1;
-        height: 16;
+        height: 15;
         min-height: 6;
         border-subtitle-color: $text-muted;
         &:focus { border: round $border; }
