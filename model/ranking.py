@@ -33,6 +33,8 @@ FEW = 200
 SLACK = 1e-6
 """Relative rounding allowance: .5 + .3 reaches a top-p of .8, and .1 is a quarter of
 .4, whatever the last bit of a float32 softmax says."""
+LOW_WORD = 0xFFFFFFFF
+"""Of a sort key: the place."""
 
 
 class NoLegalToken(ConstraintError):
@@ -192,16 +194,13 @@ def start(u: float, truncations: Sequence[Truncation]) -> float:
     return (1.0 - value) * SHARE if stage == "top_p" else NARROW
 
 
-def _in_draw_order(logits: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``ids`` by descending logit, ties ascending.
+def sort_keys(values: NDArray[np.float32], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A whole number for each token that sorts by descending value, ties by ascending place:
+    the value's bits (made monotonic) above the place, which ``LOW_WORD`` holds.
 
-    Where there are many, sorts one whole number a token, the logit's bits (made
-    monotonic) above the id: with no equal keys any sort will do, and plain numbers sort
-    several times faster than numbers with a partner.
+    With no equal keys any sort will do, and plain numbers sort several times faster than
+    numbers with a partner. ``values`` are overwritten.
     """
-    values = logits[ids]
-    if len(ids) < FEW:
-        return ids[(-values).argsort(kind="stable")]
     values += 0.0  # -0.0 becomes 0.0
     bits = values.view(np.int32)  # a sign and a magnitude
     magnitude = bits >> 31
@@ -209,7 +208,16 @@ def _in_draw_order(logits: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArr
     bits ^= magnitude  # now ascending with the value
     keys: NDArray[np.int64] = np.invert(bits, dtype=np.int64)
     keys <<= 32
-    keys |= ids
+    keys |= places
+    return keys
+
+
+def _in_draw_order(logits: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``ids`` by descending logit, ties ascending."""
+    values = logits[ids]
+    if len(ids) < FEW:
+        return ids[(-values).argsort(kind="stable")]
+    keys = sort_keys(values, ids)
     keys.sort()
-    keys &= 0xFFFFFFFF
+    keys &= LOW_WORD
     return keys

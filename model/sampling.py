@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from model.config import SamplerConfig
+from model.drawing import draw_together
 from model.inspection import inspect
 from model.ranking import Draw, LogitsError, NoLegalToken, Ranking, check_best, start
 from model.stages import (
@@ -116,8 +117,12 @@ def choose(
         for row, token in zip(rows, best, strict=True):
             check_best(float(row[token]))
         return [Draw(int(token), 1.0) for token in best]
-    each = zip(rows, to_rows(torch.softmax(scores, -1)), u, strict=True)
-    return [Ranking(row, p, start(at, waiting)).draw(at, waiting) for row, p, at in each]
+    probs = to_rows(torch.softmax(scores, -1))
+    together = draw_together(rows, probs, u, waiting) if len(rows) > 1 else (None,)
+    return [
+        draw or Ranking(row, p, start(at, waiting)).draw(at, waiting)
+        for draw, row, p, at in zip(together, rows, probs, u, strict=True)
+    ]
 
 
 def would_choose(
