@@ -39,6 +39,12 @@ class Experiment:
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
+        "lesson",
+        "The lesson, section by section",
+        "Probabilities, temperature, top-k, openings, acrostics and the KV cache: what the Chinese "
+        "lesson prints, from our own models beside its figures.",
+    ),
+    Experiment(
         "nucleus",
         "How wide the nucleus is",
         "Top-p keeps few tokens where the model is sure and many where it is not; a fixed k "

@@ -68,7 +68,7 @@ class Effect:
     lines: float
     """Share of lines with 5 or 7 characters."""
     text: str
-    """The first text."""
+    """What was written in the first text."""
 
 
 Effects = dict[Setting, Effect]
@@ -133,7 +133,7 @@ def _effects(
             mean(altered(text) for text in texts),
             mean(repeated_share(text.tokens) for text in texts),
             mean(full_lines(until_last_mark(text.text)) for text in texts),
-            texts[0].text,
+            texts[0].text[len(prompts[0].text) :],
         )
     return effects
 
@@ -165,7 +165,7 @@ def _table(handle: ModelHandle, effects: Effects, steps: int, *, lines: bool) ->
         heads["lines of 5 or 7"] = ".0%"
     return table(
         f"Greedy texts of {steps} tokens under each penalty, {handle.spec.name}",
-        heads | {"the first begins": ""},
+        heads | {"the first goes on": ""},
         rows,
         "altered: steps at which the token is not the one that the model put first. The text may "
         "not end, so that all have one length; without a form even marks are penalised.",

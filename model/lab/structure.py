@@ -62,8 +62,8 @@ def sum_of_squares(n):
 def sum_of_cubes(n):
 """
 TASKS = (
-    Task("Markdown table", TABLE, "\n\n", lambda text: whole_rows(text, 3), "whole rows"),
-    Task("code", CODE, "\n\n", lambda text: float(parses(CODE + text)), "parses"),
+    Task("Table", TABLE, "\n\n", lambda text: whole_rows(text, 3), "whole rows"),
+    Task("Code", CODE, "\n\n", lambda text: float(parses(CODE + text)), "parses"),
 )
 
 
@@ -112,7 +112,7 @@ def answers_table(task: Task, by_setting: dict[str, Answer], name: str) -> Table
         for setting, a in by_setting.items()
     ]
     return table(
-        f"A {task.name} continued, {name}",
+        f"{task.name} continued, {name}",
         {"penalty": "", "tokens": ",", "altered": ",", task.measured: ".0%", "text": ""},
         rows,
         f"Greedy, at most {MOST} tokens, up to an empty line; altered: steps with another token.",
@@ -126,7 +126,7 @@ def findings(found: dict[str, dict[str, Answer]]) -> list[str]:
         plain = by_setting[NOTHING]
         worse = [s for s, a in by_setting.items() if s != NOTHING and a.kept < plain.kept]
         other = [s for s, a in by_setting.items() if s != NOTHING and a.text != plain.text]
-        told = f"The {task} has {plain.kept:.0%} of its structure without a penalty; "
+        told = f"The {task[0].lower()}{task[1:]} has {plain.kept:.0%} of its structure without a penalty; "
         told += f"{', '.join(worse)} break it" if worse else "none of these penalties breaks it"
         said.append(f"{told}, and {', '.join(other) or 'none'} change what it says.")
     return said
