@@ -23,7 +23,8 @@ MARKS = (
     ("underlined", "the opening, as you gave it"),
     ("bold", "forced by the form: a head, a line's end"),
     ("bold and underlined", "chosen by you at a fork"),
-    ("reverse", "the character that the table shows"),
+    ("underlined, tinted", "one piece with the next character, where tokens are pieces"),
+    ("reverse", "the character or piece that the table shows"),
 )
 PANES = (
     ("Tab, Shift+Tab", "from pane to pane, from field to field"),

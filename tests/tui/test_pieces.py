@@ -11,6 +11,7 @@ from model.registry import ModelHandle, ModelSpec
 from tests.helpers import PIECES, Endless, ScriptedModel, tiny_gpt
 from tests.tui.window import Held, finished, notices, poem_text, session_of, wait_until, write
 from tui.app import Yinchuang
+from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.session import FormSettings
 
@@ -56,3 +57,26 @@ async def test_forms_are_exact_and_any_step_can_be_looked_at(form):
         await wait_until(pilot, lambda: pane._inspection is not None)
         rows = [PIECES.name(candidate.token) for candidate in pane._inspection.candidates]
         assert [candidate.piece for candidate in pane._inspection.candidates] == rows
+
+
+async def test_what_one_piece_holds_is_seen_to_belong_together():
+    text = "白日依花落处，黄河白日。"
+    app = window_on(ScriptedModel([*PIECES.encode(text), 2], PIECES.vocab_size, prompt=1))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await wait_until(pilot, lambda: app.runs.handle is not None)
+        await write(app, pilot, "")
+        await finished(app, pilot)
+        pane = app.main.query_one(PoemPane)
+        await wait_until(pilot, lambda: pane.render_line(0).text.startswith(text))
+        drawn = [(c, s.style) for s in pane.render_line(0) for c in s.text if c.strip()]
+        assert "".join(char for char, _ in drawn) == text
+        goes_on = [char for char, style in drawn if style.underline]
+        assert goes_on == ["白", "花", "落", "黄", "白"]  # to 日, 落, 处, 河, 日
+        grounds = {style.bgcolor for char, style in drawn if char in "依，。"}
+        assert len(grounds) == 1
+        assert not grounds & {style.bgcolor for char, style in drawn if char not in "依，。"}
+        pane.focus()
+        await pilot.press("home")
+        await wait_until(pilot, lambda: pane._cursor == 0)
+        marked = [s.text for s in pane.render_line(0) if s.style.reverse]
+        assert "".join(marked) == "白日", "the cursor is on the whole piece"

@@ -40,9 +40,12 @@ class Ink:
             self._known[names] = style
         return style
 
-    def of(self, glyph: Glyph, *, marked: bool, shaded: bool) -> Style:
-        """A character's style. ``marked``: under the cursor."""
-        names: list[str] = []
+    def of(self, glyph: Glyph, *, marked: bool, shaded: bool, part: str = "") -> Style:
+        """A character's style. ``marked``: under the cursor. ``part``: which part of a piece
+        of several characters it is, ``joined`` to the next one or the ``last``."""
+        names: list[str] = ["piece"] if part else []
+        if part == "joined":
+            names.append(part)
         if shaded and glyph.index >= 0:
             names.append(f"shade{sum(glyph.probability >= bound for bound in SHADES)}")
         if glyph.kind != "written":
@@ -71,7 +74,8 @@ class Ink:
 
         def look(place: int) -> tuple[Style, int]:
             glyph = glyphs[place]
-            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded)
+            part = _part(glyphs, place)
+            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded, part=part)
             if selection is not None and place in selected:
                 style += selection
             return style, place if glyph.over or len(glyph.shown) != 1 else -1
@@ -82,6 +86,17 @@ class Ink:
             text = "".join(fit(glyphs[place].shown, glyphs[place].width) for place in places)
             segments.append(Segment(text, style + offset_style(places[0], number)))
         return segments
+
+
+def _part(glyphs: Sequence[Glyph], place: int) -> str:
+    """Which part of a piece of several characters stands at ``place``; empty for a token of
+    one character and for the opening."""
+    index = glyphs[place].index
+    if index < 0:
+        return ""
+    if place + 1 < len(glyphs) and glyphs[place + 1].index == index:
+        return "joined"
+    return "last" if place and glyphs[place - 1].index == index else ""
 
 
 @lru_cache(maxsize=4096)

@@ -42,6 +42,8 @@ class PoemPane(ScrollView, can_focus=True):
         "forced",
         "chosen",
         "cursor",
+        "piece",
+        "joined",
         "reading",
         "more",
         "hint",
@@ -65,6 +67,8 @@ class PoemPane(ScrollView, can_focus=True):
         & > .opening { text-style: underline; }
         & > .forced { text-style: bold; }
         & > .chosen { text-style: bold underline; color: $accent; }
+        & > .piece { background: $foreground 12%; }
+        & > .joined { text-style: underline; }
         & > .cursor { text-style: reverse; color: $accent; }
         & > .reading { color: $text-muted; }
         & > .more { text-style: reverse; }
