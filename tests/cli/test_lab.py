@@ -15,7 +15,7 @@ import pytest
 
 from model.lab.base import Request, Result
 from model.registry import ModelSpec
-from tests.cli.conftest import ROOT, Answer, in_process
+from tests.cli.conftest import ROOT, Answer, in_process, on_terminal
 from tests.lab.scripted import (
     BROKEN,
     FAILING,
@@ -151,6 +151,7 @@ def test_the_report_goes_on_past_what_fails(run: Call, catalogue, tmp_path: Path
     assert "1. [The small one](#1-the-small-one) ✓ 1 of 1 checks hold" in text
     assert "2. [The broken one](#2-the-broken-one) ✗" in text
     assert "Made with `--quick`" in text
+    assert re.search(r"\d+ cores? with \d+\.\d programs at work", text)
     pictures = set(re.findall(r"\]\((.*?\.png)\)", text))
     assert pictures == {f"{n}-{i}.png" for n in ("small", "hostile", "failing") for i in (1, 2)}
     assert {path.name for path in (tmp_path / "r").iterdir()} == pictures | {"report.md"}
@@ -210,6 +211,18 @@ def test_a_real_one_runs_in_a_process_of_its_own(checkpoint: Path) -> None:
     assert answer.code == 0, answer.stderr
     assert json.loads(answer.stdout)["settings"]["prompts"] == ["春眠"]
     assert answer.stderr == ""
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"NO_COLOR": "", "TERM": "dumb"}])
+def test_without_colour_a_terminal_gets_no_styles(
+    checkpoint: Path, environment: dict[str, str]
+) -> None:
+    words = ("lab", "nucleus", "--quick", "--model", str(checkpoint), "--prompt", "春")
+    answer = on_terminal(*words, **environment)
+    assert answer.code == 0
+    assert not re.search(r"\x1b\[[0-9;]*m", answer.stdout)
+    assert ("\x1b" in answer.stdout) == ("TERM" not in environment)  # the bar moves the cursor
+    assert "✓ " in answer.stdout
 
 
 def test_a_saved_run_is_handed_to_who_reads_one(run: Call, catalogue, tmp_path: Path) -> None:

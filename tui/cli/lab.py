@@ -208,7 +208,8 @@ def _progress(name: str) -> Iterator[Callable[[Progress], None]]:
         TimeElapsedColumn(),
         TextColumn("{task.description}", markup=False),
     )
-    with Bar(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+    silent = not out.is_terminal or out.is_dumb_terminal
+    with Bar(*columns, console=out, transient=True, disable=silent) as bar:
         task = bar.add_task("", name=name, total=None)
 
         def follow(progress: Progress) -> None:

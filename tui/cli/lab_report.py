@@ -6,6 +6,7 @@ whatever happens next.
 
 from __future__ import annotations
 
+import os
 import platform
 from datetime import datetime
 from pathlib import Path
@@ -120,14 +121,25 @@ class Report:
                 f"| {escaped(handle.spec.name)} | {handle.model.n_parameters:,} "
                 f"| {_short(marks.get('checkpoint'))} | {_short(marks.get('tokenizer'))} |"
             )
+        threads = torch.get_num_threads()
         lines += [
             "",
             f"Python {platform.python_version()}, torch {torch.__version__}, "
-            f"{torch.get_num_threads()} thread{'s' if torch.get_num_threads() > 1 else ''}, "
-            f"{platform.system()} on {platform.machine()}. Seeds and prompts stand under each "
-            "chapter; the same ones on the same machine give the same figures, times apart.",
+            f"{_count(threads, 'thread')}, {platform.system()} on {platform.machine()}{_load()}. "
+            "Seeds and prompts stand under each chapter; the same ones on the same machine give "
+            "the same figures, times apart.",
         ]
         return "\n".join(lines)
+
+
+def _load() -> str:
+    """How busy the machine is, which every time in the report depends on."""
+    cores = os.cpu_count() or 1
+    if not hasattr(os, "getloadavg"):
+        return f", {_count(cores, 'core')}"
+    busy = os.getloadavg()[1]
+    more = ", so that times are longer than they need be" if busy > cores else ""
+    return f", {_count(cores, 'core')} with {busy:.1f} programs at work{more}"
 
 
 def _short(mark: object) -> str:
