@@ -45,10 +45,70 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "lesson prints, from our own models beside its figures.",
     ),
     Experiment(
+        "top8",
+        "What may come next",
+        "A model gives each next character about the share that it has in the verse it learnt "
+        "from: 。 follows 春风 one time in seven.",
+        uses=("corpus",),
+        reads_prompt=True,
+    ),
+    Experiment(
+        "temperature",
+        "Heat, and heat with its tail cut",
+        "A low temperature keeps to the form and repeats itself, a high one breaks it with rare "
+        "characters, and top-k or top-p at a high one has form and variety; the order of the "
+        "tokens never changes.",
+        uses=("corpus",),
+    ),
+    Experiment(
         "nucleus",
         "How wide the nucleus is",
         "Top-p keeps few tokens where the model is sure and many where it is not; a fixed k "
         "cannot do both.",
+        reads_prompt=True,
+    ),
+    Experiment(
+        "order",
+        "Two stages swapped",
+        "The same settings mean another distribution when the nucleus is cut before the "
+        "temperature instead of after it, or the penalty subtracted after it instead of before.",
+        reads_prompt=True,
+    ),
+    Experiment(
+        "penalties",
+        "Three penalties and what they break",
+        "Presence, frequency and the CTRL penalty differ in how many decisions they rewrite, and "
+        "none can tell a loop from a structure that repeats because it must.",
+        uses=("chat",),
+        reads_prompt=True,
+    ),
+    Experiment(
+        "degeneration",
+        "The likeliest text is a loop",
+        "Greedy decoding falls into repetition the longer it writes, and each round makes the "
+        "next one likelier; sampling does not.",
+        uses=("chat",),
+        reads_prompt=True,
+    ),
+    Experiment(
+        "constraint",
+        "What a form costs",
+        "Banning what breaks a form costs what the model would have given it, paid where the "
+        "form is chosen and nowhere else.",
+    ),
+    Experiment(
+        "whatif",
+        "What would have flipped each token",
+        "A draw is a function of its u: a small turn of temperature, k or p gives another token, "
+        "and for each token the smallest can be found.",
+        reads_prompt=True,
+        reads_trace=True,
+    ),
+    Experiment(
+        "seed",
+        "What a seed fixes",
+        "A seed fixes the draw, so the same seed gives the same text; it does not fix the "
+        "distribution that is drawn from.",
         reads_prompt=True,
     ),
     Experiment(
@@ -81,60 +141,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "text, for 2 · layers · tokens · width · bytes of memory.",
     ),
     Experiment(
-        "whatif",
-        "What would have flipped each token",
-        "A draw is a function of its u: a small turn of temperature, k or p gives another token, "
-        "and for each token the smallest can be found.",
-        reads_prompt=True,
-        reads_trace=True,
-    ),
-    Experiment(
-        "top8",
-        "What may come next",
-        "A model gives each next character about the share that it has in the verse it learnt "
-        "from: 。 follows 春风 one time in seven.",
-        uses=("corpus",),
-        reads_prompt=True,
-    ),
-    Experiment(
-        "temperature",
-        "Heat, and heat with its tail cut",
-        "A low temperature keeps to the form and repeats itself, a high one breaks it with rare "
-        "characters, and top-k or top-p at a high one has form and variety; the order of the "
-        "tokens never changes.",
-        uses=("corpus",),
-    ),
-    Experiment(
-        "order",
-        "Two stages swapped",
-        "The same settings mean another distribution when the nucleus is cut before the "
-        "temperature instead of after it, or the penalty subtracted after it instead of before.",
-        reads_prompt=True,
-    ),
-    Experiment(
-        "seed",
-        "What a seed fixes",
-        "A seed fixes the draw, so the same seed gives the same text; it does not fix the "
-        "distribution that is drawn from.",
-        reads_prompt=True,
-    ),
-    Experiment(
-        "penalties",
-        "Three penalties and what they break",
-        "Presence, frequency and the CTRL penalty differ in how many decisions they rewrite, and "
-        "none can tell a loop from a structure that repeats because it must.",
-        uses=("chat",),
-        reads_prompt=True,
-    ),
-    Experiment(
-        "degeneration",
-        "The likeliest text is a loop",
-        "Greedy decoding falls into repetition the longer it writes, and each round makes the "
-        "next one likelier; sampling does not.",
-        uses=("chat",),
-        reads_prompt=True,
-    ),
-    Experiment(
         "block512",
         "Block 512, 500 characters",
         "The longer the text the more the cache saves: 500 characters with a block of 512 "
@@ -146,12 +152,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Longer tokens make shorter texts and need a longer table of embeddings: what is gained "
         "shows by the character only.",
         uses=("corpus",),
-    ),
-    Experiment(
-        "constraint",
-        "What a form costs",
-        "Banning what breaks a form costs what the model would have given it, paid where the "
-        "form is chosen and nowhere else.",
     ),
     Experiment(
         "memorised",
@@ -167,6 +167,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "ranges, and ignores the rest without a word.",
     ),
 )
+"""In the order in which one would teach them: what is drawn from, how it is shaped, the draw,
+the sums beneath it, what it costs, and what the models have learnt."""
 
 
 def find(name: str) -> Experiment:
