@@ -19,11 +19,14 @@ from corpora.forms import FORMS
 from model.config import Controls, GPTConfig, SamplerConfig
 from model.constraints import FixedForm
 from model.data import encode_poems, token_characters
+from model.generate import Generator as Run
+from model.generate import Prompt
 from model.gpt import GPT
 from model.lab.base import Check, Progress, Records, Request, Result, Table, table
 from model.lab.texts import real_poems
-from model.lab.writing import write_one
+from model.lab.timing import clock
 from model.registry import ModelHandle, specs
+from model.steps import Step
 from model.tokenizers import CharTokenizer
 from model.train import held_out_loss
 
@@ -132,17 +135,23 @@ def _read(one: Measured, texts: Sequence[str]) -> Generator[Progress, None, None
 
 def _write(models: Sequence[Measured], seeds: range) -> Generator[Progress, None, None]:
     """A poem of each model for each seed, in turns; the first seed warms up."""
-    constraint = FixedForm(FORM)
+    constraint, now = FixedForm(FORM), clock()
     for number, seed in enumerate(seeds):
         for one in models:
-            during = Progress(number, len(seeds), f"{one.name} writes")
-            yield during
-            written = yield from write_one(
-                one.handle, Controls(SAMPLER, seed=seed), during, constraint=constraint
+            yield Progress(number, len(seeds), f"{one.name} writes")
+            began = now()
+            run = Run(
+                one.handle.model,
+                one.handle.tokenizer,
+                Prompt(),
+                Controls(SAMPLER, seed=seed),
+                constraint=constraint,
+                inspected=False,
             )
+            tokens = sum(isinstance(event, Step) for event in run)
             if number:
-                one.tokens.append(len(written.steps))
-                one.seconds.append(sum(step.forward_s + step.sampling_s for step in written.steps))
+                one.tokens.append(tokens)
+                one.seconds.append(now() - began)
 
 
 def _tokens(models: Sequence[Measured]) -> Table:
@@ -193,7 +202,8 @@ def _costs(models: Sequence[Measured], read: int) -> Table:
         heads,
         rows,
         f"bits: over {read} unseen poems, characters unknown to a model left out of its count; "
-        "a dash: the corpus is not built. characters/s: medians, the models taking turns.",
+        "a dash: the corpus is not built. characters/s: medians, the models taking turns, of the "
+        "processor's time.",
     )
 
 
