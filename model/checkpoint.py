@@ -160,7 +160,8 @@ def read_safetensors(
     if header.get("format") != format_name:
         raise CheckpointError(
             f"{path}: a safetensors file, but not one of this program "
-            f"(format {header.get('format')!r}, expected {format_name!r})"
+            f"(format {header.get('format')!r}, expected {format_name!r}); of another maker's model "
+            "give the folder"
         )
     if header.get("version") != str(version):
         raise CheckpointError(

@@ -123,10 +123,10 @@ def find(name: str) -> ModelSpec:
         if spec.name == name:
             return spec
     path = Path(name)
-    if name and (path.suffix == ".gguf" or _is_folder(path)):
-        return ModelSpec(path.resolve().stem, path, "a model of yours", "pretrained")
-    if name and (path.suffix == ".safetensors" or _exists(path)):
+    if path.suffix == ".safetensors":
         return ModelSpec(path.stem, path, "a checkpoint of yours")
+    if name and (path.suffix == ".gguf" or _exists(path)):
+        return ModelSpec(path.resolve().stem, path, "a model of yours", "pretrained")
     known = ", ".join(spec.name for spec in specs())
     raise InputError(
         f"there is no model named {name!r}; use one of {known}, or the path of a "
@@ -138,13 +138,6 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # a name too long, a folder that may not be read
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
         return False
 
 
