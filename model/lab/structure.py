@@ -126,7 +126,8 @@ def findings(found: dict[str, dict[str, Answer]]) -> list[str]:
         plain = by_setting[NOTHING]
         worse = [s for s, a in by_setting.items() if s != NOTHING and a.kept < plain.kept]
         other = [s for s, a in by_setting.items() if s != NOTHING and a.text != plain.text]
-        told = f"The {task[0].lower()}{task[1:]} has {plain.kept:.0%} of its structure without a penalty; "
+        name = f"{task[0].lower()}{task[1:]}"
+        told = f"The {name} has {plain.kept:.0%} of its structure without a penalty; "
         told += f"{', '.join(worse)} break it" if worse else "none of these penalties breaks it"
         said.append(f"{told}, and {', '.join(other) or 'none'} change what it says.")
     return said

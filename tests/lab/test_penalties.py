@@ -112,9 +112,7 @@ def test_both_kinds_of_model(result: Result):
     assert verse.column(f"altered of {QUICK_STEPS}")[0] == 0
     assert len(verse.rows) == len(prose.rows) == len(SETTINGS)
     assert "lines of 5 or 7" not in [column.name for column in prose.columns]
-    assert [table.title for table in tasks] == [
-        f"A {task.name} continued, smollm2" for task in TASKS
-    ]
+    assert [table.title for table in tasks] == [f"{task.name} continued, smollm2" for task in TASKS]
     assert result.settings["models"] == ["tiny", "smollm2"]
 
 
