@@ -1,10 +1,9 @@
-"""Looking in the window: the cursor, forks, branches, undo, what a knob would do."""
+"""Looking in the window: the cursor, forks, branches, undo, the mouse, what a knob would do."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from textual.widgets import OptionList
 
 from model.config import Controls
@@ -15,19 +14,17 @@ from tests.tui.window import (
     poem_text,
     reference,
     session_of,
-    type_text,
     wait_until,
     window,
     write,
     write_to,
 )
-from tui.commands import COMMANDS
-from tui.keeping import open_keeper
 from tui.messages import ForkRequested
 from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
-from tui.session import UNLIMITED, FormSettings, Session
+from tui.session import UNLIMITED, FormSettings
 
+CONTROLS = Controls(max_tokens=40, seed=5)
 CONTROLS = Controls(max_tokens=40, seed=5)
 
 
@@ -175,186 +172,6 @@ async def test_the_branch_list_brings_a_branch_back():
         await wait_until(pilot, lambda: app.session.current == 1)
 
 
-async def test_a_session_comes_back(tmp_path):
-    model, path = endless(), tmp_path / "history.sqlite3"
-    keeper, _ = open_keeper(session := session_of(), path)
-    async with window(model, session=session, keeper=keeper) as (app, pilot):
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        text = app.session.branch.text
-        app.conductor.set_cache("race")
-        await pilot.press("ctrl+t")
-        app.keep()
-    keeper, greeting = open_keeper(session := Session(), path)
-    assert greeting == ""
-    async with window(model, session=session, keeper=keeper) as (app, pilot):
-        assert app.session.branch.text == text
-        assert poem_text(app) == text
-        assert app.session.settings.controls.cache == "race"
-        assert app.session.look.traditional
-        assert app.main.query_one("#opening").value == "春眠"
-        app.conductor.look(1)  # inspected anew: the file does not keep inspections
-        await wait_until(pilot, lambda: app.session.step.inspection is not None)
-        app.keep()
-
-
-async def test_a_trace_is_saved_opened_and_replayed(tmp_path):
-    async with window() as (app, pilot):
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        before = app.session.branch
-        file = tmp_path / "poem [bold].jsonl"
-        app.filing._save_as(str(file))
-        await wait_until(pilot, lambda: "poem [bold].jsonl" in notices(app))
-        app.filing._opened(str(file))
-        await wait_until(pilot, lambda: len(app.session.branches) == 2)
-        opened = app.session.branch
-        assert opened.steps == before.steps
-        await pilot.press("escape")
-        app.runs.replay()
-        await wait_until(pilot, lambda: len(app.session.branches) == 3 and not app.runs.writing)
-        assert app.session.branch.steps == before.steps
-        assert poem_text(app) == before.text
-
-
-async def test_a_poem_is_saved_as_text_and_a_file_is_not_overwritten_unasked(tmp_path):
-    async with window() as (app, pilot):
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        for name in ("poem.txt", "poem.md"):
-            app.filing._save_as(str(tmp_path / name))
-            await wait_until(pilot, lambda n=name: (tmp_path / n).exists())
-            written = (tmp_path / name).read_text(encoding="utf-8")
-            assert app.session.branch.text in written.replace("\n", "")
-        (tmp_path / "poem.txt").write_text("mine", encoding="utf-8")
-        app.filing._save_as(str(tmp_path / "poem.txt"))
-        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press("enter")  # keep it
-        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
-        assert (tmp_path / "poem.txt").read_text(encoding="utf-8") == "mine"
-        app.filing._save_as(str(tmp_path / "poem.doc"))
-        await wait_until(pilot, lambda: "no suffix" in notices(app))
-
-
-async def test_copying_says_how_and_promises_nothing():
-    async with window() as (app, pilot):
-        await pilot.press("alt+c")
-        await wait_until(pilot, lambda: "nothing to copy" in notices(app))
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        await pilot.press("alt+c")
-        await wait_until(pilot, lambda: "OSC 52" in notices(app))
-        assert app.clipboard.replace("\n", "") == app.session.branch.text
-
-
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (99, 40), (120, 36), (200, 60), (120, 24)])
-async def test_every_size_has_room_for_poem_and_instrument(size):
-    async with window(size=size) as (app, pilot):
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        shown = [
-            pane.id
-            for pane in app.main.query("#poem, #probabilities, #sampler, #form, #opening")
-            if pane.region.width and pane.region.height
-        ]
-        assert {"poem", "opening"} <= set(shown)
-        narrow = size[0] < 100 or size[1] < 32
-        assert len(shown) == 3 if narrow else len(shown) >= 5
-        for pane in app.main.query("#poem, #opening"):
-            assert app.main.region.contains_region(pane.region)
-        await pilot.press("f9")
-        await pilot.pause()
-        if narrow:
-            assert app.focused is not None
-            assert app.focused.region.height > 0
-
-
-async def test_too_small_says_so_and_nothing_is_lost():
-    async with window(size=(59, 19)) as (app, pilot):
-        message = app.main.query_one("#too-small")
-        assert message.region.height > 0
-        assert "60×20" in str(message.render())
-        await pilot.resize_terminal(120, 36)
-        await wait_until(pilot, lambda: message.region.height == 0)
-        await write(app, pilot, "春")
-        await finished(app, pilot)
-
-
-async def test_resizing_while_it_streams():
-    model = endless()
-    async with window(model) as (app, pilot):
-        model.hold()
-        await write(app, pilot, "春")
-        for size in ((60, 20), (300, 80), (40, 10), (99, 31), (120, 36)):
-            model.allow(4)
-            await pilot.resize_terminal(*size)
-        model.free()
-        await finished(app, pilot)
-        assert poem_text(app) == app.session.branch.text
-        assert list(app.session.branch.tokens) == reference(model, "春", CONTROLS)
-
-
-KEYS = [c for c in COMMANDS if c.key and c.action not in ("quit", "interrupt", "single")]
-
-
-@pytest.mark.parametrize("focus", ["#opening", "#poem", "#probabilities", "#sampler", "#form"])
-async def test_every_key_does_its_command_from_every_focus(focus):
-    async with window() as (app, pilot):
-        await write(app, pilot, "春")
-        await finished(app, pilot)
-        done = []
-        for command in KEYS:
-            name = command.action.partition("(")[0]
-            setattr(app, f"action_{name}", lambda *a, n=name: done.append(f"{n}{a if a else ''}"))
-        pane = app.main.query_one(focus)
-        fields = getattr(pane, "fields", lambda: [pane])()
-        for field in {type(field): field for field in fields}.values():  # one of each kind
-            field.focus()
-            await pilot.pause()
-            done.clear()
-            for command in KEYS:
-                await pilot.press(command.key)
-            assert [d.replace(",", "") for d in done] == [c.action for c in KEYS], field
-
-
-async def test_every_command_is_in_the_palette_and_on_the_help_page():
-    async with window() as (app, pilot):
-        offered = [command.title for command in app.get_system_commands(app.screen)]
-        assert len(offered) == len(COMMANDS)
-        await pilot.press("f1")
-        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
-        page = str(app.screen.query_one("Static").render())
-        for command in COMMANDS:
-            assert command.about in page
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: len(app.screen_stack) == 1)
-
-
-async def test_interrupt_stops_and_twice_quits():
-    model = endless()
-    async with window(model) as (app, pilot):
-        model.hold()
-        await write(app, pilot, "春")
-        await pilot.press("ctrl+c")
-        model.free()
-        await finished(app, pilot)
-        assert app.session.branch.finished.reason == "cancelled"
-        await pilot.press("ctrl+c")
-        await wait_until(pilot, lambda: "once more" in notices(app))
-        assert app.is_running
-
-
-async def test_quitting_mid_stream_ends_the_run():
-    model = endless()
-    session = session_of()
-    async with window(model, session=session) as (app, pilot):
-        await write_to(app, pilot, "春", 3)
-        await pilot.press("ctrl+q")
-        await wait_until(pilot, lambda: app.return_code is not None)
-        assert app.return_code == 0
-        assert session.branch.finished.reason == "cancelled"
-
-
 async def test_following_stops_when_the_reader_scrolls_up_and_a_mark_says_so():
     model = endless()
     controls = Controls(max_tokens=400, seed=5)
@@ -419,19 +236,3 @@ async def test_a_row_of_the_table_is_clicked_to_fork():
                 await pilot.pause()
         await wait_until(pilot, lambda: app.session.branch is not old and not app.runs.writing)
         assert app.session.branch.fork == 4
-
-
-async def test_focus_goes_from_pane_to_pane_however_fast_the_key_is_pressed():
-    async with window() as (app, pilot):
-        for name in ("probabilities", "sampler", "form", "speed", "probabilities"):
-            await pilot.press("f9")
-            await wait_until(pilot, lambda n=name: app.main.query_one(f"#{n}").has_focus_within)
-
-
-async def test_traditional_openings_are_shown_as_they_will_be_read():
-    async with window() as (app, pilot):
-        opening = app.main.query_one("#opening")
-        await type_text(pilot, "來風雨聲")
-        await wait_until(pilot, lambda: "来风雨声" in str(opening.border_subtitle))
-        await pilot.press("ctrl+z")
-        await wait_until(pilot, lambda: opening.value == "")

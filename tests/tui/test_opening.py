@@ -37,3 +37,12 @@ async def test_undo_takes_back_what_was_typed_and_taken_in():
         await pilot.press("ctrl+z")
         await wait_until(pilot, lambda: app.main.query_one(OpeningPane).value == "")
         assert app.session.settings.opening == ""
+
+
+async def test_traditional_openings_are_shown_as_they_will_be_read():
+    async with window() as (app, pilot):
+        opening = app.main.query_one("#opening")
+        await type_text(pilot, "來風雨聲")
+        await wait_until(pilot, lambda: "来风雨声" in str(opening.border_subtitle))
+        await pilot.press("ctrl+z")
+        await wait_until(pilot, lambda: opening.value == "")

@@ -6,7 +6,16 @@ import pytest
 from textual.widgets import Footer
 
 from model.config import Controls
-from tests.tui.window import endless, finished, session_of, wait_until, window, write
+from tests.tui.window import (
+    endless,
+    finished,
+    poem_text,
+    reference,
+    session_of,
+    wait_until,
+    window,
+    write,
+)
 from tui.commands import FOOTER
 from tui.panes.form import FormPane
 from tui.panes.sampler import SamplerPane
@@ -64,3 +73,52 @@ async def test_the_form_stands_under_the_poem_or_beside_it_and_never_over_anythi
         drawn = [region for region in regions if region.height]
         for one in drawn:
             assert not any(one.overlaps(other) for other in drawn if other is not one)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (99, 40), (120, 36), (200, 60), (120, 24)])
+async def test_every_size_has_room_for_poem_and_instrument(size):
+    async with window(size=size) as (app, pilot):
+        await write(app, pilot, "春眠")
+        await finished(app, pilot)
+        shown = [
+            pane.id
+            for pane in app.main.query("#poem, #probabilities, #sampler, #form, #opening")
+            if pane.region.width and pane.region.height
+        ]
+        assert {"poem", "opening"} <= set(shown)
+        narrow = size[0] < 100 or size[1] < 32
+        assert len(shown) == 3 if narrow else len(shown) >= 5
+        for pane in app.main.query("#poem, #opening"):
+            assert app.main.region.contains_region(pane.region)
+        await pilot.press("f9")
+        await pilot.pause()
+        if narrow:
+            assert app.focused is not None
+            assert app.focused.region.height > 0
+
+
+async def test_too_small_says_so_and_nothing_is_lost():
+    async with window(size=(59, 19)) as (app, pilot):
+        message = app.main.query_one("#too-small")
+        assert message.region.height > 0
+        assert "60×20" in str(message.render())
+        await pilot.resize_terminal(120, 36)
+        await wait_until(pilot, lambda: message.region.height == 0)
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+
+
+async def test_resizing_while_it_streams():
+    model = endless()
+    async with window(model) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "春")
+        for size in ((60, 20), (300, 80), (40, 10), (99, 31), (120, 36)):
+            model.allow(4)
+            await pilot.resize_terminal(*size)
+        model.free()
+        await finished(app, pilot)
+        assert poem_text(app) == app.session.branch.text
+        assert list(app.session.branch.tokens) == reference(
+            model, "春", session_of().settings.controls
+        )
