@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.tui.pane_app import AWKWARD
+from tests.tui.pane_app import AWKWARD, PaneApp, step
 from tui.cells import cell_len
+from tui.panes.poem import PoemPane
 from tui.panes.verse import Verse
+from tui.session import Branch, FormSettings
 
 
 def set_all(verse, text):
@@ -110,3 +114,29 @@ def test_selected_text_is_the_written_text():
     assert verse.text(None, None) == "白日依山尽。\n头发。"
     assert verse.text((0, 3), (1, 1)) == "山尽。\n头"
     assert verse.text((5, 0), (9, 9)) == ""
+
+
+def drawn(pane):
+    """The lines in sight."""
+    return [pane.render_line(y).text for y in range(pane.size.height)]
+
+
+async def test_appending_draws_what_setting_the_whole_poem_draws():
+    text = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。" * 6
+    steps = [step(index, None) for index in range(len(text))]
+    steps = [replace(one, text=char) for one, char in zip(steps, text, strict=True)]
+    branch = Branch(0, "床前", FormSettings(), "tiny")
+    app = PaneApp(PoemPane())
+    async with app.run_test(size=(30, 12)) as pilot:
+        app.pane.show_branch(branch, None)
+        for index in range(0, len(steps), 7):
+            branch.steps.extend(steps[index : index + 7])
+            app.pane.append(steps[index : index + 7])
+            await pilot.pause()
+            assert not app.pane.more_below
+        grown = drawn(app.pane)
+        app.pane.show_branch(None, None)
+        app.pane.show_branch(branch, None)
+        await pilot.pause()
+        assert drawn(app.pane) == grown
+        assert grown[-1].strip().endswith("花落知多少。")

@@ -4,12 +4,13 @@ anew at each question, which costs more than drawing the character.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.cells import fit
@@ -19,16 +20,22 @@ SHADES = (0.02, 0.1, 0.3, 0.6)
 """Bounds of the probability shading: five grounds, the least expected the strongest."""
 
 
+KEPT = 512
+"""Rows that are kept drawn, at most."""
+
+
 class Ink:
-    """Styles of one widget, by the names of its component classes."""
+    """Rows of one widget, and its styles by the names of its component classes."""
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self._known: dict[tuple[str, ...], Style] = {}
+        self._drawn: dict[int, Strip] = {}
 
     def clear(self) -> None:
-        """The theme or the focus has changed."""
+        """The theme, the focus, or the whole poem has changed."""
         self._known.clear()
+        self._drawn.clear()
 
     def named(self, *names: str) -> Style:
         """The widget's own style with the components ``names`` laid over it in turn."""
@@ -54,49 +61,58 @@ class Ink:
             names.append("cursor")
         return self.named(*names)
 
+    def readings(self, glyphs: Sequence[Glyph], width: int) -> Strip:
+        """What stands above a row, in ``width`` cells."""
+        style = self.named("reading")
+        return self._filled([Segment(fit(g.over, g.width), style) for g in glyphs], width)
+
     def row(
         self,
         glyphs: Sequence[Glyph],
         number: int,
+        width: int,
         *,
         cursor: int | None = None,
         shaded: bool = False,
         selected: range = range(0),
         selection: Style | None = None,
-    ) -> list[Segment]:
-        """Row ``number`` of the poem. ``cursor``: the step that is marked; ``selected``: the
-        glyphs that have ``selection`` laid over them.
+    ) -> Strip:
+        """Row ``number`` of the poem in ``width`` cells. ``cursor``: the step that is marked;
+        ``selected``: the glyphs that have ``selection`` laid over them.
 
-        Characters of one style make one segment: what Textual does with a line grows with
-        these. It counts a selection's characters from the start of their segment, so what
-        is drawn as several characters, or with a reading above it, stands alone.
+        Without a selection the row is drawn once, and is the same until it is forgotten.
         """
+        if selection is None and number in self._drawn:
+            return self._drawn[number]
 
         def look(place: int) -> tuple[Style, int]:
             glyph = glyphs[place]
-            part = _part(glyphs, place)
-            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded, part=part)
+            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded)
             if selection is not None and place in selected:
                 style += selection
+            # Textual counts a selection's characters from the start of their segment, so what
+            # is drawn as several characters, or with a reading above it, stands alone
             return style, place if glyph.over or len(glyph.shown) != 1 else -1
 
-        segments = []
+        segments = []  # one for all characters of a style: Textual's work grows with these
         for (style, _), alike in groupby(range(len(glyphs)), look):
             places = list(alike)
             text = "".join(fit(glyphs[place].shown, glyphs[place].width) for place in places)
             segments.append(Segment(text, style + offset_style(places[0], number)))
-        return segments
+        strip = self._filled(segments, width)
+        if selection is None:
+            if len(self._drawn) >= KEPT:
+                self._drawn.clear()
+            self._drawn[number] = strip
+        return strip
 
+    def forget(self, rows: Iterable[int]) -> None:
+        """These rows have changed."""
+        for number in rows:
+            self._drawn.pop(number, None)
 
-def _part(glyphs: Sequence[Glyph], place: int) -> str:
-    """Which part of a piece of several characters stands at ``place``; empty for a token of
-    one character and for the opening."""
-    index = glyphs[place].index
-    if index < 0:
-        return ""
-    if place + 1 < len(glyphs) and glyphs[place + 1].index == index:
-        return "joined"
-    return "last" if place and glyphs[place - 1].index == index else ""
+    def _filled(self, segments: list[Segment], width: int) -> Strip:
+        return Strip(segments).adjust_cell_length(width, self.named())
 
 
 @lru_cache(maxsize=4096)

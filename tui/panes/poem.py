@@ -28,8 +28,6 @@ from tui.session import Branch
 from tui.widgets.lines import set_title, wrap
 
 MORE = " ↓ more "
-STRIPS = 512
-"""Rows that are kept drawn, at most."""
 EMPTY = "Type the first words of a poem below and press Enter."
 
 
@@ -38,20 +36,8 @@ class PoemPane(ScrollView, can_focus=True):
 
     ALLOW_SELECT = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "opening",
-        "forced",
-        "chosen",
-        "cursor",
-        "piece",
-        "joined",
-        "reading",
-        "more",
-        "hint",
-        "shade0",
-        "shade1",
-        "shade2",
-        "shade3",
-        "shade4",
+        *("opening", "forced", "chosen", "cursor", "reading", "more", "hint"),
+        *("shade0", "shade1", "shade2", "shade3", "shade4"),
     }
     DEFAULT_CSS = """
     PoemPane {
@@ -100,7 +86,6 @@ class PoemPane(ScrollView, can_focus=True):
         self._traditional = self._pinyin = self._shading = False
         self._words = ("", "")
         self._ink = Ink(self)
-        self._drawn: dict[int, Strip] = {}  # rows as they were drawn last
 
     # what the app calls
 
@@ -130,8 +115,7 @@ class PoemPane(ScrollView, can_focus=True):
             last = len(branch.steps) - 1
             first = min(first, self._verse.add(branch.finished.text, last, "written"))
         rows = len(self._verse.rows)
-        for number in range(first, height):
-            self._drawn.pop(number, None)
+        self._ink.forget(range(first, height))
         self.refresh_lines(first * self._pitch, (rows - first) * self._pitch)
         if rows != height:
             self._resize()
@@ -141,7 +125,7 @@ class PoemPane(ScrollView, can_focus=True):
         for index in {self._cursor, cursor}:
             if index is not None:
                 row = self._verse.row_of(index)
-                self._drawn.pop(row, None)
+                self._ink.forget([row])
                 self.refresh_lines(row * self._pitch, self._pitch)
         self._cursor = cursor
         if cursor is not None:
@@ -179,7 +163,7 @@ class PoemPane(ScrollView, can_focus=True):
         width = self.size.width or 40
         self._verse = Verse(width, traditional=self._traditional, pinyin=self._pinyin)
         self._taken, self._ended = 0, False
-        self._drawn.clear()
+        self._ink.clear()
         if self._branch is not None:
             self._verse.add(self._branch.prompt, -1, "opening")
             self.append(self._branch.steps)
@@ -206,8 +190,8 @@ class PoemPane(ScrollView, can_focus=True):
             self.set_reactive(PoemPane.virtual_size, size)
             if self.show_vertical_scrollbar:
                 self.vertical_scrollbar.window_virtual_size = size.height
-        if self._follows:
-            self.scroll_end(animate=False, immediate=True)
+        if self._follows:  # forced: a scroll bar that is to come is not there yet
+            self.scroll_end(animate=False, immediate=True, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
         """Break the rows for the new width."""
@@ -232,7 +216,10 @@ class PoemPane(ScrollView, can_focus=True):
         number, part = divmod(line, self._pitch)
         if number >= len(self._verse.rows):
             return Strip.blank(width, self._ink.named())
-        strip = self._readings(number) if part < self._pitch - 1 else self._glyphs(number)
+        if part < self._pitch - 1:
+            strip = self._ink.readings(self._verse.rows[number].glyphs, width)
+        else:
+            strip = self._glyphs(number)
         if y == self.size.height - 1 and self.more_below:
             mark = Segment(MORE, self.get_component_rich_style("more"))
             room = max(0, width - cell_len(MORE))
@@ -242,34 +229,22 @@ class PoemPane(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._ink.clear()
-        self._drawn.clear()
-
-    def _readings(self, number: int) -> Strip:
-        style = self._ink.named("reading")
-        glyphs = self._verse.rows[number].glyphs
-        return self._filled([Segment(fit(g.over, g.width), style) for g in glyphs])
 
     def _glyphs(self, number: int) -> Strip:
         row = partial(
             self._ink.row,
             self._verse.rows[number].glyphs,
             number,
+            self.size.width,
             cursor=self._cursor,
             shaded=self._shading,
         )
         span = self.text_selection.get_span(number) if self.text_selection else None
-        if span is not None:
-            selected = range(span[0], self.size.width if span[1] == -1 else span[1])
-            marked = self.screen.get_component_rich_style("screen--selection")
-            return self._filled(row(selected=selected, selection=marked))
-        if number not in self._drawn:
-            if len(self._drawn) >= STRIPS:
-                self._drawn.clear()
-            self._drawn[number] = self._filled(row())
-        return self._drawn[number]
-
-    def _filled(self, segments: list[Segment]) -> Strip:
-        return Strip(segments).adjust_cell_length(self.size.width, self._ink.named())
+        if span is None:
+            return row()
+        selected = range(span[0], self.size.width if span[1] == -1 else span[1])
+        marked = self.screen.get_component_rich_style("screen--selection")
+        return row(selected=selected, selection=marked)
 
     # selecting, pointing, moving
 
