@@ -86,7 +86,7 @@ def run(request: Request) -> Records:
         "batch",
         (_passes(passes, ids.shape[1]), _decoded(decoded, margins)),
         (_margin_plot(margins, decoded),),
-        _checks(same, passes, decoded, margins),
+        _checks(same, passes, decoded, margins, float(solo.abs().max())),
         _findings(passes, decoded, margins),
         {"model": handle.spec.name, "openings": list(openings), "tokens": ids.shape[1]},
     )
@@ -180,7 +180,7 @@ def _margin_plot(margins: Tensor, decoded: list[Against]) -> Plot:
 
 
 def _checks(
-    same: int, passes: list[Against], decoded: list[Against], margins: Tensor
+    same: int, passes: list[Against], decoded: list[Against], margins: Tensor, greatest: float
 ) -> tuple[Check, ...]:
     largest = max(d.largest for d in decoded)
     flips = sum(d.flipped for d in decoded)
@@ -199,9 +199,9 @@ def _checks(
             f"largest change {largest:.1e}",
         ),
         Check(
-            "no logit moves by more than 1e-3",
-            max(largest, *(p.largest for p in passes)) < 1e-3,
-            f"{max(largest, *(p.largest for p in passes)):.1e}",
+            "no logit moves by more than a ten-thousandth of the greatest",
+            max(largest, *(p.largest for p in passes)) < greatest * 1e-4,
+            f"{max(largest, *(p.largest for p in passes)):.1e} of {greatest:.0f}",
         ),
     )
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from model.config import GPTConfig
+from model.errors import InputError
 from model.gpt import GPT
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
 from model.lab.multiplications import Counter, Work, by_formula
@@ -53,9 +54,14 @@ class Spent:
 
 
 def run(request: Request) -> Records:
-    """One progress record ``AT_ONCE`` steps."""
+    """One progress record ``AT_ONCE`` steps. Raises ``InputError`` for another maker's model."""
     yield Progress(0, 1, "the model")
     handle = request.handle()
+    if not isinstance(handle.model, GPT):
+        raise InputError(
+            f"the multiply-adds of {handle.spec.name} cannot be counted: not all of its products "
+            "go through torch; take one of this program's own models: --model tang-small"
+        )
     widths = QUICK_WIDTHS if request.quick else WIDTHS
     lengths = QUICK_LENGTHS if request.quick else LENGTHS
     longest = min(max(lengths), handle.model.config.block_size)
@@ -74,7 +80,7 @@ def run(request: Request) -> Records:
             by_width[width] = state
     fits = _fits(by_width, lengths)
     known = [n for n in lengths if n <= longest]
-    config = handle.model.config if isinstance(handle.model, GPT) else None
+    config = handle.model.config
     yield Result(
         "cost",
         (_totals(handle.spec.name, spent, known, config), _exponents(fits, by_width, lengths)),
@@ -144,12 +150,12 @@ def _fits(by_width: dict[int, Spent], lengths: Sequence[int]) -> Fits:
     }
 
 
-def _totals(name: str, spent: Spent, lengths: Sequence[int], config: GPTConfig | None) -> Table:
+def _totals(name: str, spent: Spent, lengths: Sequence[int], config: GPTConfig) -> Table:
     rows = []
     for n in lengths:
         for mode in MODES:
             work = spent.counted[mode][n - 1]
-            by = formula(config, mode, n).total / 1e6 if config else None
+            by = formula(config, mode, n).total / 1e6
             parts = [work.layers / 1e6, work.attention / 1e6, work.head / 1e6, work.total / 1e6]
             rows.append((n, mode, *parts, by))
     heads = {"tokens": ",", "": "", "layers": ",.2f", "attention": ",.2f", "head": ",.2f"}
@@ -198,51 +204,43 @@ def _plot(name: str, spent: Spent, longest: int) -> Plot:
 
 
 def _checks(
-    spent: Spent, lengths: Sequence[int], config: GPTConfig | None, fits: Fits
+    spent: Spent, lengths: Sequence[int], config: GPTConfig, fits: Fits
 ) -> tuple[Check, ...]:
     off = max(
         abs(found - wanted)
         for key, pair in EXPECTED.items()
         for found, wanted in zip(fits[key], pair, strict=True)
     )
-    checks = [
+    wrong = [
+        f"{n} {mode}"
+        for n in lengths
+        for mode in MODES
+        if spent.counted[mode][n - 1] != formula(config, mode, n)
+    ]
+    return (
         Check(
             "O(N²d²) + O(N³d) without cache, O(Nd²) + O(N²d) with",
             off < 0.2,
             f"no fitted exponent is further than {off:.2f} from the lesson's",
-        )
-    ]
-    if config:
-        wrong = [
-            f"{n} {mode}"
-            for n in lengths
-            for mode in MODES
-            if spent.counted[mode][n - 1] != formula(config, mode, n)
-        ]
-        checks.append(
-            Check(
-                "the formula gives what is counted, part by part",
-                not wrong,
-                "; ".join(wrong) or f"for {len(lengths)} lengths in both modes",
-            )
-        )
-    return tuple(checks)
+        ),
+        Check(
+            "the formula gives what is counted, part by part",
+            not wrong,
+            "; ".join(wrong) or f"for {len(lengths)} lengths in both modes",
+        ),
+    )
 
 
-def _findings(name: str, spent: Spent, longest: int, config: GPTConfig | None) -> tuple[str, ...]:
+def _findings(name: str, spent: Spent, longest: int, config: GPTConfig) -> tuple[str, ...]:
     without, cached = (spent.counted[mode][longest - 1] for mode in MODES)
-    sentences = [
+    return (
         f"To write {longest} tokens {name} spends {without.total / 1e6:,.0f} million multiply-adds "
         f"without a cache and {cached.total / 1e6:,.0f} million with one, "
         f"{without.total / cached.total:.0f} times fewer; {cached.head / cached.total:.0%} of what "
         "is left is the head's, which no cache saves.",
         "The clock shows less than that: a pass over many tokens uses the processor better than "
         "a pass over one, and what is spent between the products is not saved.",
-    ]
-    if config:
-        sentences.append(
-            f"Attention is {without.attention / without.total:.0%} of the work at this length. It "
-            f"would overtake the layers' products at a context of 6·d = {6 * config.n_embd:,} "
-            "tokens: until there, N²d² is the term that counts."
-        )
-    return tuple(sentences)
+        f"Attention is {without.attention / without.total:.0%} of the work at this length. It "
+        f"would overtake the layers' products at a context of 6·d = {6 * config.n_embd:,} "
+        "tokens: until there, N²d² is the term that counts.",
+    )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from model.config import GPTConfig
-from model.lab.base import collect
+from model.errors import InputError
+from model.lab.base import Request, collect
 from model.lab.cost import EXPECTED, counting, exponent, formula, run
 from model.lab.multiplications import Counter, Work, by_formula
 from tests.helpers import tiny_gpt
-from tests.lab.helpers import tiny_request
+from tests.lab.helpers import tiny_handle, tiny_request
 
 V = 1000
 
@@ -77,3 +81,11 @@ def test_the_lessons_table():
     for row, (n, d) in zip(fitted.rows, EXPECTED.values(), strict=True):
         assert row[2] == pytest.approx(n, abs=0.2)
         assert row[4] == pytest.approx(d, abs=0.01)
+
+
+def test_a_model_of_another_maker_is_refused_in_a_line():
+    def load(name: str | None) -> Any:
+        return SimpleNamespace(model=object(), spec=tiny_handle().spec)
+
+    with pytest.raises(InputError, match="tang-small"):
+        collect(run(Request(load, quick=True)))
