@@ -119,10 +119,16 @@ def whole_rows(text: str, cells: int) -> float:
     return sum(bool(row.fullmatch(line)) for line in lines) / len(lines) if lines else 0.0
 
 
-def parses(source: str) -> bool:
-    """Whether ``source`` is Python, read and not run."""
+def repeats_its_shape(source: str) -> bool:
+    """Whether ``source`` is Python whose last function has the statements and the loops of the
+    one before it. It is read and not run."""
     try:
-        ast.parse(source)
+        module = ast.parse(source)
     except (SyntaxError, ValueError):
         return False
-    return True
+    shapes = [
+        [ast.dump(node.iter) if isinstance(node, ast.For) else type(node) for node in one.body]
+        for one in module.body
+        if isinstance(one, ast.FunctionDef)
+    ]
+    return len(shapes) > 1 and shapes[-1] == shapes[-2]

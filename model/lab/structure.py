@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from model.config import Controls, SamplerConfig
 from model.generate import Prompt
 from model.lab.base import Cell, Progress, Table, table
-from model.lab.measures import parses, whole_rows
+from model.lab.measures import repeats_its_shape, whole_rows
 from model.lab.writing import Written, write_one
 from model.registry import ModelHandle
 
@@ -60,10 +60,11 @@ def sum_of_squares(n):
 
 
 def sum_of_cubes(n):
-"""
+    total = 0
+    for"""
 TASKS = (
     Task("Table", TABLE, "\n\n", lambda text: whole_rows(text, 3), "whole rows"),
-    Task("Code", CODE, "\n\n", lambda text: float(parses(CODE + text)), "parses"),
+    Task("Code", CODE, "\n\n", lambda text: float(repeats_its_shape(CODE + text)), "same shape"),
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from model.config import Controls, SamplerConfig
 from model.generate import Prompt
 from model.lab.base import Progress, Result, collect
-from model.lab.measures import full_lines, parses, until_last_mark, whole_rows
+from model.lab.measures import full_lines, repeats_its_shape, until_last_mark, whole_rows
 from model.lab.penalties import NONE, QUICK_STEPS, SETTINGS, altered, run, sampler_of
 from model.lab.structure import CODE, TABLE, TASKS, Answer, findings
 from model.lab.writing import Written, write_one
@@ -81,10 +81,14 @@ def test_rows_of_a_table():
     assert whole_rows(TABLE.split("\n", 2)[2], 3) == 1
 
 
-def test_code_is_read():
-    assert parses(CODE + "    return n\n")
-    assert not parses(CODE + "    for i in range(1, n +\n")
-    assert not parses("\0")
+def test_code_must_have_the_shape_of_the_code_before():
+    like = " i in range(1, n + 1):\n        total += i ** 3\n    return total\n"
+    assert repeats_its_shape(CODE + like)
+    assert not repeats_its_shape(CODE + like.replace("n + 1", "n + 1, 2"))  # a stride
+    assert not repeats_its_shape(CODE + like.replace("return total", "total += 1"))
+    assert not repeats_its_shape(CODE + " i in range(1, n +\n")
+    assert not repeats_its_shape("def alone():\n    pass\n")
+    assert not repeats_its_shape("\0")
 
 
 def test_a_line_that_was_cut_does_not_count():
