@@ -40,6 +40,13 @@ def test_the_engine_and_the_command_line_know_no_textual() -> None:
     assert "textual" not in found
 
 
+def test_what_the_commands_share_with_the_window_knows_no_textual() -> None:
+    shared = ("document", "export", "markdown", "outcome", "pictures", "sheet")
+    found = loaded("import tui.files, " + ", ".join(f"tui.lab.{name}" for name in shared))
+    assert "rich" in found
+    assert not found & {"textual", "torch", "matplotlib"}
+
+
 def test_the_engine_knows_no_interface() -> None:
     found = loaded(WALK.format(packages=["model"]))
     assert not found & {"textual", "tui", "typer", "rich"}

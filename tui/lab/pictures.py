@@ -19,6 +19,7 @@ from tui.plot import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 SUFFIXES = ("png", "svg")
 WIDTH, HEIGHT = 8.0, 4.5
@@ -46,6 +47,8 @@ _PLAIN = str.maketrans({"「": "“", "」": "”", "，": ", ", "。": ". ", "�
                         "！": "! ", "；": "; ", "、": ", ", "（": " (", "）": ") "})  # fmt: skip
 _DASHES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "x")
+SHORT = 300.0
+"""A logarithmic axis from end to end, below which powers of ten alone are too few."""
 _FEW = 25
 """Up to so many points each one is marked."""
 
@@ -88,7 +91,7 @@ def _draw(axes: Axes, plot: Plot, chinese: bool) -> None:
         _lines(axes, plot, label)
     if plot.log_y:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, place: number(value))
+        _decades(axes.yaxis)
     axes.set_title(label(plot.title), wrap=True)
     axes.set_xlabel(label(plot.x))
     axes.set_ylabel(label(plot.y))
@@ -112,7 +115,19 @@ def _lines(axes: Axes, plot: Plot, label: Any) -> None:
         )
     if plot.log_x:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda value, place: number(value))
+        _decades(axes.xaxis)
+
+
+def _decades(axis: Axis) -> None:
+    """Plain numbers along a logarithmic axis: at powers of ten, and at 2 and 5 times these
+    where the axis is short."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high < low * SHORT:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(lambda value, place: number(value))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _bars(axes: Axes, series: Sequence[Series], label: Any) -> None:
