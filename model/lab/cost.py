@@ -16,7 +16,18 @@ import torch
 from model.config import GPTConfig
 from model.errors import InputError
 from model.gpt import GPT
-from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
+from model.lab.base import (
+    Cell,
+    Check,
+    Plot,
+    Progress,
+    Records,
+    Request,
+    Result,
+    Series,
+    Table,
+    table,
+)
 from model.lab.multiplications import Counter, Work, by_formula
 from model.lab.precision import cast
 from model.protocol import LanguageModel
@@ -151,7 +162,7 @@ def _fits(by_width: dict[int, Spent], lengths: Sequence[int]) -> Fits:
 
 
 def _totals(name: str, spent: Spent, lengths: Sequence[int], config: GPTConfig) -> Table:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for n in lengths:
         for mode in MODES:
             work = spent.counted[mode][n - 1]
