@@ -48,6 +48,8 @@ class WindowCost:
     """Median of the same run in the window, from Enter to its end."""
     overhead: float
     """Median of the pairs' ratios, less 1: extra time under the window."""
+    cpu_overhead: float
+    """The same for the time that the process computed: what other processes take is not in."""
     thread_share: float
     """Median part of a run's time for which the app's thread computed."""
     frames_per_s: float
@@ -62,12 +64,15 @@ class WindowCost:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watched:
-    """A run in the window."""
+class _Ran:
+    """A run, with or without a window."""
 
     seconds: float
-    thread_s: float
-    frames: int
+    cpu_s: float
+    """Computed by the whole process."""
+    thread_s: float = 0.0
+    """Computed by the app's thread."""
+    frames: int = 0
 
 
 class _Nowhere(HeadlessDriver):
@@ -94,8 +99,8 @@ async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
     session.settings = replace(session.settings, controls=controls, seed_fixed=True)
     app = Yinchuang(session, load=lambda name: handle)
     app.driver_class = _Nowhere
-    alone: list[float] = []
-    under: list[_Watched] = []
+    alone: list[_Ran] = []
+    under: list[_Ran] = []
     async with app.run_test(headless=False, size=(120, 36)) as pilot:
         await _until(pilot, lambda: app.runs.handle is not None)
         settle()
@@ -108,12 +113,14 @@ async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
                 under.append(await _in_window(app))
         keys = sorted(await _keys_answered(app))
     early, late = _setting_costs(app)
+    pairs = list(zip(under, alone, strict=True))
     return WindowCost(
         tokens,
         rounds,
-        median(alone),
+        median(run.seconds for run in alone),
         median(run.seconds for run in under),
-        median(run.seconds / time_alone for run, time_alone in zip(under, alone, strict=True)) - 1,
+        median(run.seconds / bare.seconds for run, bare in pairs) - 1,
+        median(run.cpu_s / bare.cpu_s for run, bare in pairs) - 1,
         median(run.thread_s / run.seconds for run in under),
         median(run.frames / run.seconds for run in under),
         keys[int(0.95 * (len(keys) - 1))],
@@ -123,27 +130,29 @@ async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
     )
 
 
-def _alone(handle: ModelHandle, controls: Controls) -> float:
+def _alone(handle: ModelHandle, controls: Controls) -> _Ran:
     from model.generate import Generator, Prompt
 
     run = Generator(handle.model, handle.tokenizer, Prompt(""), controls, inspected=False)
-    began = time.perf_counter()
+    began, computed = time.perf_counter(), time.process_time()
     for _ in run:
         pass
-    return time.perf_counter() - began
+    return _Ran(time.perf_counter() - began, time.process_time() - computed)
 
 
-async def _in_window(app: Yinchuang) -> _Watched:
+async def _in_window(app: Yinchuang) -> _Ran:
     """A run in the window that is only watched."""
-    began, computed, shown = time.perf_counter(), time.thread_time(), app.writer.frames
+    began, computed, shown = time.perf_counter(), time.process_time(), app.writer.frames
+    thread = time.thread_time()
     app.runs.submit("")
     while app.runs.writing is not None:
         await asyncio.sleep(0.005)
         if time.perf_counter() - began > PATIENCE_S:
             raise TimeoutError("the run did not end")
-    return _Watched(
+    return _Ran(
         time.perf_counter() - began,
-        time.thread_time() - computed,
+        time.process_time() - computed,
+        time.thread_time() - thread,
         app.writer.frames - shown,
     )
 

@@ -27,8 +27,9 @@ from tui.session import BY_KEY, UNLIMITED
 FRAME_S = 1 / 30
 """Steps are gathered this long, so that the window redraws at most this often."""
 SHARE = 0.08
-"""Part of one core that showing steps may take; frames grow rarer where it takes more."""
-SLOWEST_FRAME_S = 0.1
+"""What showing steps may cost, as a part of what writing them does; frames grow rarer where it
+is more."""
+SLOWEST_FRAME_S = 0.2
 SMOOTHING = 0.2
 """Weight of the newest frame's cost in the mean: some frames draw more than others."""
 
@@ -159,7 +160,16 @@ class Writer:
             self._rest(run_id, batch, turn)
 
     def _due(self, batch: _Batch) -> bool:
-        return not self._awaited and time.monotonic() >= batch.posted_at + self._frame_s
+        """Whether the window shall be given what has gathered. On the writing thread."""
+        waited = time.monotonic() - batch.posted_at
+        if self._awaited or waited < FRAME_S:
+            return False
+        if waited >= SLOWEST_FRAME_S:
+            return True
+        # At full pace the two threads share what the machine gives them, which may be little:
+        # a share of the clock would be a multiple of that. At any other pace there is time.
+        full = self._pace == UNLIMITED
+        return (time.thread_time() - batch.computed_at if full else waited) >= self._frame_s
 
     def _rest(self, run_id: int, batch: _Batch, turn: float) -> None:
         """Show what is due, run errands, and wait until it is the next token's turn."""
@@ -214,6 +224,8 @@ class _Batch:
         self.steps: list[Step] = []
         self.posted_at = 0.0
         """Monotonic seconds; long ago at first, so that the first step is shown at once."""
+        self.computed_at = 0.0
+        """What the writing thread had computed by then, in seconds."""
         self._run_id = run_id
         self._send = post
 
@@ -222,4 +234,4 @@ class _Batch:
         if self.steps:
             self._send(StepsArrived(self._run_id, self.steps))
             self.steps = []
-        self.posted_at = time.monotonic()
+        self.posted_at, self.computed_at = time.monotonic(), time.thread_time()

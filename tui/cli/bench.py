@@ -116,7 +116,7 @@ def run_window(*, quick: bool, json_only: bool) -> int:
         print(f"{cost.tokens:,} characters at full pace, alone {cost.alone_s:.2f} s")
         print(
             f"under the window {cost.window_s:.2f} s: {cost.overhead:+.0%}, the median of "
-            f"{cost.n} pairs (aim: at most 15 %)"
+            f"{cost.n} pairs (aim: at most 15 %); in computing time {cost.cpu_overhead:+.0%}"
         )
         print(
             f"there {cost.frames_per_s:.0f} frames a second; "
