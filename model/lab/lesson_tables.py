@@ -137,7 +137,7 @@ def checks(found: Sequence[Sections]) -> Iterator[Check]:
             pair.identical and pair.tokens == lesson.IDENTICAL,
             f"{pair.tokens} characters in {2 * pair.n} runs",
         )
-        exact = [_is_acrostic(poem.text, heads) for heads, poem in one.acrostics.items()]
+        exact = [is_acrostic(poem.text, heads) for heads, poem in one.acrostics.items()]
         yield Check(
             f"{one.name}: acrostics begin with their heads and have whole lines",
             all(exact),
@@ -154,7 +154,8 @@ def checks(found: Sequence[Sections]) -> Iterator[Check]:
             )
 
 
-def _is_acrostic(text: str, heads: str) -> bool:
+def is_acrostic(text: str, heads: str) -> bool:
+    """Whether ``text`` is whole lines that begin with ``heads``, one of the lesson's."""
     width = lesson.ACROSTICS[heads]
     return VerseForm("acrostic", len(heads), width).holds(text) and text[:: width + 1] == heads
 
@@ -164,10 +165,10 @@ def findings(found: Sequence[Sections]) -> Iterator[str]:
     for one in found:
         share = dict(one.top[SPRING_WIND]).get("。", 0.0)
         theirs = lesson.SPRING_WIND_STOP / lesson.SPRING_WIND
-        near = "as the lesson's does" if abs(share - theirs) <= WITHIN else "unlike the lesson's"
+        near = "near the lesson's model" if abs(share - theirs) <= WITHIN else "unlike the lesson's"
         yield (
-            f"{one.name} puts 。 at {share:.1%} after {SPRING_WIND}, {near}: in its training text "
-            f"that is {theirs:.1%}."
+            f"{one.name} puts 。 at {share:.1%} after {SPRING_WIND}, {near}, in whose training "
+            f"text it follows {theirs:.1%} of the time."
         )
         known = [
             f"{original} after 「{opening}」"

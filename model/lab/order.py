@@ -93,19 +93,21 @@ def kept(logits: Tensor, order: tuple[Stage, ...], **settings: float) -> int:
 
 def leading(logits: Tensor, value: float, order: tuple[Stage, ...], alpha: float = ALPHA) -> float:
     """Probability of the likeliest token when it carries a presence penalty of ``alpha``."""
-    sampler = SamplerConfig(temperature=value, presence=alpha, order=order)
-    scores = apply_stages(logits, sampler, history=_lead_seen(logits))
-    return float(scores.double().softmax(-1)[logits.argmax()])
+    return 1 / (1 + math.exp(-_log_odds(logits, value, order, alpha)))
 
 
 def effective_penalty(logits: Tensor, value: float, order: tuple[Stage, ...]) -> float:
     """By how much the penalty lowers the leading token's log-odds, in nats."""
-    free, penalised = (leading(logits, value, order, alpha) for alpha in (0.0, ALPHA))
-    return _log_odds(free) - _log_odds(penalised)
+    return _log_odds(logits, value, order, 0.0) - _log_odds(logits, value, order, ALPHA)
 
 
-def _log_odds(p: float) -> float:
-    return math.log(p / (1 - p))
+def _log_odds(logits: Tensor, value: float, order: tuple[Stage, ...], alpha: float) -> float:
+    """Of the leading token against all others; finite however sure the model is."""
+    sampler = SamplerConfig(temperature=value, presence=alpha, order=order)
+    scores = apply_stages(logits, sampler, history=_lead_seen(logits)).double()
+    lead = int(logits.argmax())
+    others = torch.cat([scores[:lead], scores[lead + 1 :]])
+    return float(scores[lead] - others.logsumexp(0))
 
 
 def _lead_seen(logits: Tensor) -> History:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
 from model.errors import InputError
 from model.lab.base import Load, collect
@@ -50,8 +51,6 @@ class Looping(ScriptedModel):
         self._round = ids
 
     def __call__(self, ids, cache=None, *, last=False):  # type: ignore[no-untyped-def]
-        import torch
-
         held = 0 if cache is None else cache.position
         if cache is not None:
             cache.advance(ids.shape[1])

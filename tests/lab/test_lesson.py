@@ -9,7 +9,7 @@ import pytest
 from model.lab import lesson_figures as lesson
 from model.lab.base import Result, collect
 from model.lab.lesson import SETTINGS, models, run
-from model.lab.lesson_tables import REGULAR, _is_acrostic
+from model.lab.lesson_tables import REGULAR, is_acrostic
 from model.registry import ModelHandle
 from model.tokenizers import CharTokenizer
 from tests.helpers import HAN, MARKS, tiny_gpt
@@ -70,10 +70,10 @@ def test_characters_that_the_model_lacks_are_told():
 
 def test_what_is_an_acrostic():
     good = "学道凌云心，无心是死乡。止投心句逸，境转道心狂。"
-    assert _is_acrostic(good, "学无止境")
-    assert not _is_acrostic(good.replace("境", "镜"), "学无止境")
-    assert not _is_acrostic(good[:-1], "学无止境")
-    assert not _is_acrostic(good.replace("，", "心", 1), "学无止境")
+    assert is_acrostic(good, "学无止境")
+    assert not is_acrostic(good.replace("境", "镜"), "学无止境")
+    assert not is_acrostic(good[:-1], "学无止境")
+    assert not is_acrostic(good.replace("，", "心", 1), "学无止境")
 
 
 def test_the_model_asked_for_is_the_only_one():

@@ -53,6 +53,12 @@ def test_a_penalty_before_the_temperature_acts_as_a_share_of_it(value: float):
     assert effective_penalty(LOGITS, value, PENALTY_LAST) == pytest.approx(ALPHA, abs=1e-5)
 
 
+def test_a_model_that_is_sure_beyond_rounding_is_penalised_all_the_same():
+    sure = torch.tensor([0.0, 400.0, 1.0])
+    assert leading(sure, 0.5, STAGES) == 1
+    assert effective_penalty(sure, 0.5, STAGES) == pytest.approx(2.0, abs=1e-3)
+
+
 def test_the_leading_token_by_hand():
     """At T = 2 with α = 1: √(.5/e) against √.25 + √.15 + √.1, or √.5 / e."""
     others = math.sqrt(0.25) + math.sqrt(0.15) + math.sqrt(0.1)
