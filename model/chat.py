@@ -6,13 +6,16 @@ Knows messages and runs; knows nothing of branches, files or screens.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from model.config import Controls
 from model.errors import InputError
 from model.generate import ControlSource, Generator, Prompt
+from model.inspect_at import Watched
 from model.protocol import Held, LanguageModel
 from model.steps import Finished, Step
 from model.tokenizers import Tokenizer
@@ -72,19 +75,23 @@ def fit(
     if not rest:
         raise InputError("there is nothing to reply to; write a message first")
     room = begun + min(max(1, reply_tokens - begun), capacity // ROOM_SHARE)
-    begins = 0
-    while True:
-        ids = template.encode([*system, *rest[begins:]])
-        if len(ids) + room <= capacity:
-            return Fitted(tuple(ids), begins, capacity)
-        later = (i for i in range(begins + 1, len(rest)) if rest[i].role == "user")
-        following = next(later, None)
-        if following is None:
-            raise InputError(
-                f"the message takes {len(ids):,} tokens with what must stand around it; the model "
-                f"reads {capacity:,} and its reply needs {room:,} of them: shorten the message"
-            )
-        begins = following
+    starts = [0, *(i for i in range(1, len(rest)) if rest[i].role == "user")]
+
+    @cache
+    def read(place: int) -> tuple[int, ...]:
+        return tuple(template.encode([*system, *rest[starts[place] :]]))
+
+    def fits(place: int) -> bool:
+        return len(read(place)) + room <= capacity
+
+    # each start leaves less than the one before it: a few lengths tell which is the first to fit
+    first = 0 if fits(0) else bisect_left(range(len(starts)), True, lo=1, key=fits)
+    if first == len(starts):
+        raise InputError(
+            f"the message takes {len(read(first - 1)):,} tokens with what stands around it; the "
+            f"model reads {capacity:,} and its reply needs {room:,} of them: shorten the message"
+        )
+    return Fitted(read(first), starts[first], capacity)
 
 
 class Talk:
@@ -117,11 +124,12 @@ class Talk:
         controls: Controls | ControlSource,
         *,
         given: Sequence[int] = (),
-        inspected: bool = True,
+        wanted: Callable[[], bool] = lambda: True,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Reply:
         """The reply to ``messages``, to be iterated. ``given``: tokens that it begins with (a
-        stopped reply that goes on, a fork). Only one reply may be iterated at a time.
+        stopped reply that goes on, a fork). ``wanted``: asked before each step whether to
+        inspect it. Only one reply may be iterated at a time.
 
         Raises ``InputError`` where nothing can be replied to, see ``fit``.
         """
@@ -134,13 +142,13 @@ class Talk:
             asked = ask()
             return replace(asked, max_tokens=min(asked.max_tokens, fitted.room))
 
-        generator = Generator(
+        generator = Watched(
             self.model,
             self.tokenizer,
             Prompt(ids=fitted.ids),
             within,
             given=given,
-            inspected=inspected,
+            wanted=wanted,
             cancelled=cancelled,
             held=held,
         )

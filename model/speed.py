@@ -104,6 +104,9 @@ class Reading:
     cache_bytes: int
     """Bytes of keys and values in use at the newest step."""
     race: RaceReading | None
+    reused: int = 0
+    """Tokens of this run's prompt that a cache kept from before held already: what its
+    prefill saved."""
 
 
 class _Samples:
@@ -198,7 +201,7 @@ class SpeedMeter:
         """Start the counts of a run anew; the model's medians stay."""
         self._live: deque[float] = deque(maxlen=LIVE)
         self._races = _Races()
-        self._context = self._recomputed = self._cache_bytes = 0
+        self._context = self._recomputed = self._cache_bytes = self._reused = 0
 
     def update(self, step: Step) -> None:
         """Take in one step of the model."""
@@ -207,6 +210,7 @@ class SpeedMeter:
         self._live.append(seconds + race.uncached_s if race else seconds)
         self._context = step.context
         self._recomputed += step.recomputed
+        self._reused += step.reused
         self._cache_bytes = step.cache_bytes
         if race:
             self._races.add(race, step.position)
@@ -238,6 +242,7 @@ class SpeedMeter:
             recomputed=self._recomputed,
             cache_bytes=self._cache_bytes,
             race=self._races.reading(),
+            reused=self._reused,
         )
 
     def _decoded(self, mode: Mode, step: Step, forward_s: float) -> None:

@@ -16,7 +16,7 @@ from model.errors import UnknownCharacters
 from model.speed import SpeedMeter
 from model.steps import Step
 from tui.entry import read_opening
-from tui.inspector import Inspector, differs, inspected, preview
+from tui.inspector import Inspector
 from tui.messages import RunFailed, RunFinished, StepKept, StepsArrived
 from tui.orders import Order
 from tui.runs import Runs
@@ -192,22 +192,15 @@ class Conductor:
 
     def show_step(self) -> None:
         """Fill the table with the step under the cursor, as it was or would be."""
-        session, branch, live = self.session, self.session.branch, self._live
-        step, index = session.step, session.index
-        if branch is None or step is None:
-            self._view.show_step(None, 0, len(branch.steps) if branch else 0, live)
-            return
-        kept = self._inspector.kept(branch, index)
-        try:
-            if step.inspection is None and kept is not None:
-                step = branch.steps[index] = inspected(kept, step)
-            self._view.show_step(step, index, len(branch.steps), live)
-            if not live and differs(step, session.settings.controls) and kept:
-                shown, would_be = preview(kept, step, session.settings.controls)
-                self._view.show_preview(shown, step, would_be)
-        except UserError as error:
-            self._view.say(str(error), "warning")
-        self._fetch(branch, index, step)
+        session, branch = self.session, self.session.branch
+        self._inspector.show(
+            self._view,
+            branch,
+            session.index,
+            session.settings.controls,
+            live=self._live,
+            again=lambda: self._order(branch),
+        )
 
     @property
     def _live(self) -> bool:
@@ -215,14 +208,12 @@ class Conductor:
         branch = self.session.branch
         return branch is not None and branch is self.runs.writing and self.session.cursor is None
 
-    def _fetch(self, branch: Branch, index: int, step: Step) -> None:
-        """Ask for the logits of a step where they are needed and the model is there."""
-        if self.runs.handle is None or branch.model != self.runs.handle.spec.name:
-            return
-        if self._live:
-            return
-        if step.inspection is None or differs(step, self.session.settings.controls):
-            self._inspector.fetch(self.runs.handle, branch, index)
+    def _order(self, branch: Branch | None) -> Order | None:
+        """How a branch came about, where the model in use wrote it."""
+        handle = self.runs.handle
+        if handle is None or branch is None or branch.model != handle.spec.name:
+            return None
+        return Order(handle, branch.prompt, branch.form, branch.unknown)
 
     def kept(self, message: StepKept) -> None:
         """The logits of a step that was asked for."""

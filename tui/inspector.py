@@ -11,22 +11,61 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
+from corpora.errors import UserError
 from model.config import Controls
 from model.steps import Inspection, Step
 from tui.messages import StepKept
-from tui.orders import Order
-from tui.session import Branch
+from tui.view import Tone
 from tui.worker import Writer
 
 if TYPE_CHECKING:
     from model.inspect_at import Kept
-    from model.registry import ModelHandle
 
 log = logging.getLogger("yinchuang")
+
+
+class Written(Protocol):
+    """A text that has steps: a poem's branch, a reply."""
+
+    @property
+    def id(self) -> int | str:
+        """What tells it from every other one."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """All of them so far."""
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """Those of the steps."""
+
+
+class Repeatable(Protocol):
+    """How a text came about, so that any step of it can be computed again."""
+
+    @property
+    def lock(self) -> threading.Lock:
+        """Held while the model is in use."""
+
+    def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
+        """What step ``index`` of a run that generated ``tokens`` saw."""
+
+
+class StepView(Protocol):
+    """Where a step is shown."""
+
+    def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
+        """Fill the table."""
+
+    def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
+        """Fill the table with a step as it would be under other settings."""
+
+    def say(self, text: str, tone: Tone = "information") -> None:
+        """Tell the reader something in passing."""
 
 
 class Inspector:
@@ -35,12 +74,39 @@ class Inspector:
     def __init__(self, post: Callable[[Message], object], writer: Writer) -> None:
         self._post = post
         self._writer = writer
-        self._place: tuple[int, int] | None = None
+        self._place: tuple[int | str, int] | None = None
         self._kept: Kept | None = None
 
-    def kept(self, branch: Branch, index: int) -> Kept | None:
-        """What step ``index`` saw, where it is at hand."""
-        return self._kept if self._place == (branch.id, index) else None
+    def show(
+        self,
+        view: StepView,
+        text: Written | None,
+        index: int,
+        controls: Controls,
+        *,
+        live: bool,
+        again: Callable[[], Repeatable | None],
+    ) -> None:
+        """Fill the table with step ``index`` of ``text``, as it was or, where ``controls``
+        differ from its own, would be. ``live``: it is the newest of a text that is being
+        written, and stays as it is. ``again``: how to compute it anew, ``None`` where that
+        cannot be; ``StepKept`` then says when it is worth showing again."""
+        step = text.steps[index] if text is not None and 0 <= index < len(text.steps) else None
+        if text is None or step is None:
+            view.show_step(None, 0, len(text.steps) if text else 0, live)
+            return
+        kept = self._kept if self._place == (text.id, index) else None
+        try:
+            if step.inspection is None and kept is not None:
+                step = text.steps[index] = inspected(kept, step)
+            view.show_step(step, index, len(text.steps), live)
+            if not live and differs(step, controls) and kept:
+                shown, would_be = preview(kept, step, controls)
+                view.show_preview(shown, step, would_be)
+        except UserError as error:
+            view.say(str(error), "warning")
+        if not live and (step.inspection is None or differs(step, controls)):
+            self._fetch(text, index, again)
 
     def take(self, message: StepKept) -> bool:
         """Store an answer; False where another step has been asked for since."""
@@ -49,42 +115,37 @@ class Inspector:
         self._kept = message.kept
         return True
 
-    def fetch(self, handle: ModelHandle, branch: Branch, index: int) -> None:
-        """Ask for step ``index``; ``StepKept`` answers. Asking twice does nothing."""
-        if self._place == (branch.id, index):
-            return
-        self._place, self._kept = (branch.id, index), None
-        order = Order(handle, branch.prompt, branch.form, branch.unknown)
-        tokens, stops = branch.tokens[:index], branch.steps[index].controls.stop
-        if not self._writer.errand(lambda: self._work(order, branch.id, tokens, stops)):
-            threading.Thread(
-                target=self._locked,
-                args=(order, branch.id, tokens, stops),
-                name="inspect",
-                daemon=True,
-            ).start()
-
     def forget(self) -> None:
-        """Drop what is kept: another model is in use, or branches have gone."""
+        """Drop what is kept: another model is in use, or texts have gone."""
         self._place = self._kept = None
 
+    def _fetch(self, text: Written, index: int, again: Callable[[], Repeatable | None]) -> None:
+        """Ask for the logits of a step; asking twice does nothing."""
+        order = None if self._place == (text.id, index) else again()
+        if order is None:
+            return
+        self._place, self._kept = (text.id, index), None
+        asked = (order, text.id, text.tokens[:index], text.steps[index].controls.stop)
+        if not self._writer.errand(lambda: self._work(*asked)):
+            threading.Thread(target=self._locked, args=asked, name="inspect", daemon=True).start()
+
     def _locked(
-        self, order: Order, branch: int, tokens: tuple[int, ...], stops: tuple[str, ...]
+        self, order: Repeatable, text: int | str, tokens: tuple[int, ...], stops: tuple[str, ...]
     ) -> None:
-        with order.handle.lock:
-            self._work(order, branch, tokens, stops)
+        with order.lock:
+            self._work(order, text, tokens, stops)
 
     def _work(
-        self, order: Order, branch: int, tokens: tuple[int, ...], stops: tuple[str, ...]
+        self, order: Repeatable, text: int | str, tokens: tuple[int, ...], stops: tuple[str, ...]
     ) -> None:
-        if self._place != (branch, len(tokens)):
+        if self._place != (text, len(tokens)):
             return  # the reader has moved on
         try:
             kept = order.keep(tokens, len(tokens), stops)
         except Exception:  # a look that fails must not end a run; the table stays empty
-            log.exception("step %d of branch %d cannot be inspected", len(tokens), branch)
+            log.exception("step %d of %s cannot be inspected", len(tokens), text)
             return
-        self._post(StepKept(branch, len(tokens), kept))
+        self._post(StepKept(text, len(tokens), kept))
 
 
 def inspected(kept: Kept, step: Step) -> Step:

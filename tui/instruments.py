@@ -10,23 +10,24 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from model.config import CacheMode
+from model.config import CacheMode, Controls
 from model.speed import Reading
 from model.steps import Inspection, Step
 from tui.panes.form import FormPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.panes.sampler import SamplerPane
 from tui.panes.speed import SpeedPane
-from tui.session import Settings
+from tui.session import FormSettings
 from tui.widgets.fields import FieldPane
 
 
 class Instruments(Vertical):
     """Table, sampler and meter; and the form, which stands under the poem that it is for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_form: bool = True) -> None:
+        """``with_form``: beside a poem; a conversation has none."""
         super().__init__(id="panes")
-        self._form = FormPane(id="form")
+        self._form = FormPane(id="form") if with_form else None
         self._chosen = 0  # the one shown where only one has room
         self._going = False  # the focus is on its way there
 
@@ -38,7 +39,8 @@ class Instruments(Vertical):
 
     async def on_mount(self) -> None:
         """Bring the form to its place, and show the first pane where only one has room."""
-        await self.screen.query_one("#body").mount(self._form)
+        if self._form is not None:
+            await self.screen.query_one("#body").mount(self._form)
         self._choose(self._chosen)
 
     def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
@@ -49,12 +51,15 @@ class Instruments(Vertical):
         """Fill the table with a step as it would be."""
         self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
 
-    def show_settings(self, settings: Settings) -> None:
-        """Fill sampler, form and meter."""
+    def show_settings(
+        self, controls: Controls, seed_fixed: bool, form: FormSettings | None = None
+    ) -> None:
+        """Fill sampler and form."""
         sampler = self.query_one(SamplerPane)
-        sampler.show(settings.controls)
-        sampler.new_seed_each_time = not settings.seed_fixed
-        self._form.show(settings.form)
+        sampler.show(controls)
+        sampler.new_seed_each_time = not seed_fixed
+        if self._form is not None and form is not None:
+            self._form.show(form)
 
     def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
         """Fill the meter."""
@@ -62,7 +67,8 @@ class Instruments(Vertical):
 
     def refuse_form(self, text: str) -> None:
         """Say beside the form why it cannot be; empty: it can."""
-        self._form.refuse(text)
+        if self._form is not None:
+            self._form.refuse(text)
 
     def next_pane(self) -> None:
         """Go to the next instrument, and show it where only one has room."""
@@ -82,8 +88,9 @@ class Instruments(Vertical):
         self._going = False
 
     def _panes(self) -> list[Widget]:
-        panes = (ProbabilitiesPane, SamplerPane, FormPane, SpeedPane)
-        return [self._form if kind is FormPane else self.query_one(kind) for kind in panes]
+        table, sampler = self.query_one(ProbabilitiesPane), self.query_one(SamplerPane)
+        form = [] if self._form is None else [self._form]
+        return [table, sampler, *form, self.query_one(SpeedPane)]
 
     def _choose(self, place: int) -> None:
         self._chosen = place

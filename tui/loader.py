@@ -48,6 +48,13 @@ class Loader:
         self.request = 0
         """Number of the latest request: answers to older ones no longer matter."""
 
+    def beside(self, post: Callable[[Message], object]) -> Loader:
+        """Another one, for who wants to hear of its own requests only; both hold the same
+        models."""
+        other = Loader(post, self._load)
+        other._loaded, other._busy = self._loaded, self._busy
+        return other
+
     @property
     def busy(self) -> bool:
         """A load is going on."""

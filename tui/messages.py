@@ -156,9 +156,9 @@ class ModelLoading(Message):
 
 @dataclass
 class StepKept(Message):
-    """What step ``index`` of branch ``branch`` saw, to be inspected under any settings."""
+    """What step ``index`` of a branch or a reply saw, to be inspected under any settings."""
 
-    branch: int
+    branch: int | str
     index: int
     kept: Kept
 

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
-from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Footer, Static
 
-from model.config import CacheMode
 from model.errors import UnknownCharacters
-from model.speed import Reading
-from model.steps import Inspection, Step
+from model.steps import Step
+from tui.arranged import ArrangedScreen
 from tui.commands import COMMANDS, FOOTER, bindings
 from tui.dialogs import Picker
 from tui.panes.opening import OpeningPane
 from tui.panes.poem import PoemPane
 from tui.panes.status import StatusLine
 from tui.session import BY_KEY, Branch, Session, Unknown
-from tui.view import Tone
 
-if TYPE_CHECKING:
-    from tui.instruments import Instruments
-
-SMALLEST = (60, 20)
-WIDE = 100
-TALL = 32
 ENDINGS = {
     "end_of_poem": "the end of the poem",
     "form_complete": "the form is full",
@@ -43,7 +32,7 @@ ENDINGS = {
 }
 
 
-class MainScreen(Screen[None]):
+class MainScreen(ArrangedScreen):
     """Implements ``tui.view.View`` with the panes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(COMMANDS, FOOTER)]
@@ -58,7 +47,6 @@ class MainScreen(Screen[None]):
         self.waiting: Callable[[], bool] = lambda: False
         self.warning = ""
         """What the reader must not lose sight of, in a word or two."""
-        self._instruments: Instruments | None = None
 
     def compose(self) -> ComposeResult:
         yield StatusLine(id="status")
@@ -68,19 +56,6 @@ class MainScreen(Screen[None]):
         yield OpeningPane(id="opening")
         yield Footer()
         yield Static(id="too-small")
-
-    def on_mount(self) -> None:
-        """Fit the panes to the terminal."""
-        self._arrange(*self.app.size)
-
-    async def mount_instruments(self) -> None:
-        """Add the panes beside the poem. They come after the first frame, which shows where
-        to type, and are imported only here: together they take as long as that frame."""
-        from tui.instruments import Instruments
-
-        instruments = Instruments()
-        await self.query_one("#instruments").mount(instruments)
-        self._instruments = instruments
 
     # what the conductor calls
 
@@ -93,23 +68,11 @@ class MainScreen(Screen[None]):
     def move_cursor(self, cursor: int | None) -> None:
         self.query_one(PoemPane).move_cursor(cursor)
 
-    def show_step(self, step: Step | None, index: int, total: int, live: bool) -> None:
-        if self._instruments is not None:
-            self._instruments.show_step(step, index, total, live)
-
-    def show_preview(self, inspection: Inspection, step: Step, would_be: int) -> None:
-        if self._instruments is not None:
-            self._instruments.show_preview(inspection, step, would_be)
-
-    def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
-        if self._instruments is not None:
-            self._instruments.show_speed(reading, mode, allocated)
-
     def show_settings(self) -> None:
         settings = self._session.settings
         self.query_one(OpeningPane).show(settings.opening)
         if self._instruments is not None:
-            self._instruments.show_settings(settings)
+            self._instruments.show_settings(settings.controls, settings.seed_fixed, settings.form)
 
     def show_look(self) -> None:
         """Draw the poem in the script and with the helps that are wanted."""
@@ -117,12 +80,6 @@ class MainScreen(Screen[None]):
         self.query_one(PoemPane).set_look(
             traditional=look.traditional, pinyin=look.pinyin, shading=look.shading
         )
-
-    def selected_text(self) -> str:
-        """What is selected, in a field or on the screen."""
-        if isinstance(self.focused, Input) and self.focused.selected_text:
-            return self.focused.selected_text
-        return self.get_selected_text() or ""
 
     def show_state(self) -> None:
         settings, look = self._session.settings, self._session.look
@@ -145,9 +102,6 @@ class MainScreen(Screen[None]):
     def refuse_form(self, text: str) -> None:
         if self._instruments is not None:
             self._instruments.refuse_form(text)
-
-    def say(self, text: str, tone: Tone = "information") -> None:
-        self.app.notify(text, severity=tone, markup=False, timeout=8 if tone == "error" else 5)
 
     def ask_unknown(self, error: UnknownCharacters, answer: Callable[[Unknown], None]) -> None:
         def chosen(choice: str | None) -> None:
@@ -188,30 +142,6 @@ class MainScreen(Screen[None]):
             return title, ""  # the count stands in the status line: a border is dear to redraw
         written = sum(bool(step.text) for step in branch.steps)
         return title, f"{ending(branch)} · {written} characters written"
-
-    # room
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Arrange the panes anew."""
-        self._arrange(event.size.width, event.size.height)
-
-    def _arrange(self, width: int, height: int) -> None:
-        small = width < SMALLEST[0] or height < SMALLEST[1]
-        self.set_class(small, "-small")
-        self.set_class(width < WIDE, "-narrow")
-        self.set_class(height < TALL, "-short")
-        if small:
-            self.query_one("#too-small", Static).update(
-                Content(
-                    f"吟窗 needs {SMALLEST[0]}×{SMALLEST[1]} characters; this terminal has "
-                    f"{width}×{height}.\nMake it larger and everything is there again."
-                )
-            )
-
-    def next_pane(self) -> None:
-        """Go to the next instrument, and show it where only one has room."""
-        if self._instruments is not None:
-            self._instruments.next_pane()
 
 
 def branch_words(session: Session, branch: Branch) -> str:

@@ -105,7 +105,9 @@ class SpeedReadout(Lines):
         if reading is None:
             return [f"recomputed {DASH}", f"cache {DASH}", f"prefill {DASH}", f"re-prefill {DASH}"]
         of = f" of {kilobytes(self._allocated)}" if self._allocated else ""
+        saved = [f"prefill saved {reading.reused:,}"] if reading.reused else []
         return [
+            *saved,
             f"recomputed {reading.recomputed:,}",
             f"{kilobytes(reading.cache_bytes)}{of}",
             f"prefill {milliseconds(reading.prefill)}",
