@@ -67,16 +67,16 @@ class Runs:
         """Mean share of repeated windows in the first ``length`` tokens."""
         return mean(repeated_share(text.tokens[:length], N) for text in self.written[way])
 
-    def rounds(self, way: str) -> list[float]:
+    def rounds(self, way: str, during: Progress) -> Generator[Progress, None, list[float]]:
         """Mean probability of the texts' first phrases, the first time and each time after."""
         tokenizer = self.handle.tokenizer
-        start = tokenizer.start_id
-        phrases = [
-            [token for token in (*prompt.encode(tokenizer), *text.tokens) if token != start]
-            for prompt, text in zip(self.prompts, self.written[way], strict=True)
-        ]
         copies = min(COPIES, (self.handle.model.config.block_size - 1) // PHRASE)
-        each = [in_rounds(self.handle, phrase[:PHRASE], copies) for phrase in phrases]
+        each = []
+        for prompt, text in zip(self.prompts, self.written[way], strict=True):
+            yield during
+            ids = (*prompt.encode(tokenizer), *text.tokens)
+            phrase = [token for token in ids if token != tokenizer.start_id][:PHRASE]
+            each.append(in_rounds(self.handle, phrase, copies))
         return [mean(of_round) for of_round in zip(*each, strict=True)]
 
     @property
@@ -106,10 +106,12 @@ def run(request: Request) -> Records:
     tables: list[Table] = []
     findings: list[str] = []
     for runs in found:
-        rounds = {way: runs.rounds(way) for way in (GREEDY, "T 1")}
+        during = Progress(total, total, "phrases after themselves")
+        rounds: dict[str, list[float]] = {}
+        for way in (GREEDY, "T 1"):
+            rounds[way] = yield from runs.rounds(way, during)
         tables += [_by_length(runs), _greedy(runs), _again(rounds, runs.handle.spec.name)]
         findings += [_finding(runs), _reinforced(rounds, runs.handle.spec.name)]
-        yield Progress(total, total, "phrases after themselves")
     yield Result(
         "degeneration",
         tuple(tables),
