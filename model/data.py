@@ -133,7 +133,7 @@ class BatchPlan:
         self.batch_tokens = batch_tokens
         self.seed = seed
         self.unk_id = unk_id
-        self.stream = np.concatenate(poems)
+        self.stream = np.concatenate([_joined(poem) for poem in poems])
         self.rows = [poem[: block_size + 1] for poem in (*poems, *others)]
         self._lengths = np.array([len(row) for row in self.rows])
         self._poems = len(poems)
@@ -196,6 +196,12 @@ class BatchPlan:
         count = max(1, self.batch_tokens // length)
         starts = random.integers(0, max(1, len(self.stream) - length - 1), size=count)
         return pad_rows([self.stream[s : s + length + 1] for s in starts], self.unk_id)
+
+
+def _joined(poem: np.ndarray) -> np.ndarray:
+    """The poem as it stands among others. Where one token both ends and begins poems it stands
+    between two of them once: twice in a row it would teach that a poem may end at its start."""
+    return poem[1:] if poem[0] == poem[-1] else poem
 
 
 def pad_rows(rows: Sequence[np.ndarray], unk_id: int) -> Batch:

@@ -56,6 +56,20 @@ def test_each_poem_comes_exactly_once_an_epoch(lengths: list[int], seed: int) ->
         assert seen == Counter({100 + n: 1 for n in range(len(lengths))})
 
 
+def test_in_fragments_an_end_never_follows_a_start() -> None:
+    """One token is both: doubled between poems, it taught that a poem may be empty."""
+    plan = plan_of(poems_of([3, 5, 1, 4] * 10), fragment_share=0.5)
+    assert (plan.stream == START).sum() == 40
+    assert not ((plan.stream[1:] == START) & (plan.stream[:-1] == START)).any()
+
+
+def test_a_start_of_its_own_stays_before_each_poem_in_fragments() -> None:
+    poems = poems_of([3, 5, 1, 4])
+    for poem in poems:
+        poem[-1] = 99
+    assert (plan_of(poems).stream == np.concatenate(poems)).all()
+
+
 @given(st.integers(0, 9), st.sampled_from([0.2, 0.5, 0.7]))
 def test_an_epoch_shows_all_poems_and_a_new_part_of_the_others(seed: int, share: float) -> None:
     lengths = [6, 10, 14] * 20
