@@ -18,7 +18,7 @@ from torch import Tensor
 from model.config import Controls
 from model.constraints import Constraint
 from model.generate import Generator, Prompt
-from model.protocol import LanguageModel
+from model.protocol import Held, LanguageModel
 from model.reader import Reader
 from model.run import Run
 from model.sampling import inspect, would_choose
@@ -49,6 +49,9 @@ class Kept:
     logits: Tensor
     """``[V]`` float32, raw."""
     run: Run
+    held: Held | None = None
+    """The cache that the text was read into, for ``keep_step`` at another place of it: looking
+    back and forth in a long text then reads next to nothing again."""
 
     def inspect(self, controls: Controls, chosen: int) -> Inspection:
         """The step as it would be under ``controls``, with ``chosen`` as the token taken.
@@ -87,10 +90,12 @@ def keep_step(
     *,
     constraint: Constraint | None = None,
     stops: Sequence[str] = (),
+    held: Held | None = None,
 ) -> Kept:
     """What step ``index`` of a run that generated ``tokens`` saw.
 
-    ``index`` from 0 to ``len(tokens)``. One forward pass over the window. Raises as
+    ``index`` from 0 to ``len(tokens)``. One forward pass over the window, or over what
+    ``held``, which is taken over, does not share with it. Raises as
     ``Generator`` does for a prompt or a constraint that cannot be.
     """
     if not 0 <= index <= len(tokens):
@@ -105,8 +110,9 @@ def keep_step(
         stops=stops,
     )
     # the cached path reads a window in one pass, the uncached one would do the same
-    forward = Reader(model, tokenizer).read(run.ids, Controls(), lambda: False)
-    return Kept(forward.logits, run)
+    reader = Reader(model, tokenizer, held)
+    forward = reader.read(run.ids, Controls(), lambda: False)
+    return Kept(forward.logits, run, reader.held(run.ids))
 
 
 def inspect_at(

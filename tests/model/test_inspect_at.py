@@ -51,3 +51,24 @@ def test_watching_some_steps_changes_no_token():
     )
     assert [s.token for s in watched] == [s.token for s in plain]
     assert [s.inspection is not None for s in watched] == [i % 3 == 0 for i in range(len(watched))]
+
+
+def test_looking_back_and_forth_reads_next_to_nothing_again():
+    model, tokenizer = tiny()
+    prompt, tokens = Prompt("春眠不觉晓"), tokenizer.encode("处闻啼鸟夜")
+    read = []
+
+    class Counting:
+        config, new_cache = model.config, model.new_cache
+
+        def __call__(self, ids, cache=None, *, last=False):
+            read.append(ids.shape[1])
+            return model(ids, cache, last=last)
+
+    kept = None
+    for index in (3, 4, 1, 5):
+        alone = keep_step(model, tokenizer, prompt, tokens, index)
+        held = kept.held if kept else None
+        kept = keep_step(Counting(), tokenizer, prompt, tokens, index, held=held)
+        assert torch.allclose(kept.logits, alone.logits, atol=1e-5)
+    assert read == [1 + 5 + 3, 1, 1, 4]

@@ -50,7 +50,11 @@ Opening = Annotated[
 ]
 Model = Annotated[
     str | None,
-    option("--model", metavar="NAME|FILE", text="A shipped model, or a checkpoint of yours."),
+    option(
+        "--model",
+        metavar="NAME|PATH",
+        text="A model by name, or a checkpoint, folder or .gguf file.",
+    ),
 ]
 Fragment = Annotated[
     bool, switch("--fragment", "Read the text as from anywhere, not as a poem's beginning.")
