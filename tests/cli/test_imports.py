@@ -42,7 +42,7 @@ def test_the_engine_and_the_command_line_know_no_textual() -> None:
 
 def test_what_the_commands_share_with_the_window_knows_no_textual() -> None:
     shared = ("document", "export", "markdown", "outcome", "pictures", "sheet")
-    found = loaded("import tui.files, " + ", ".join(f"tui.lab.{name}" for name in shared))
+    found = loaded("import sys, tui.files, " + ", ".join(f"tui.lab.{name}" for name in shared))
     assert "rich" in found
     assert not found & {"textual", "torch", "matplotlib"}
 
