@@ -77,6 +77,22 @@ def test_escaping_is_one_line_and_loses_nothing_that_is_seen(text):
     assert not re.match(r"\s*(#|>|[-+] |\d+[.)] )", line)
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("1. After a title", "1\\. After a title"),
+        ("- no list", "\\- no list"),
+        ("---", "\\---"),
+        ("0.5 of them", "0.5 of them"),
+        ("-0.5", "-0.5"),
+        ("# [/red] *b* `c`", "\\# \\[/red\\] \\*b\\* \\`c\\`"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_only_what_markdown_would_read_is_escaped(text, written):
+    assert escaped(text) == written
+
+
 def test_a_section_says_claim_measure_result_and_checks():
     outcome = Outcome(SMALL, "done", 1.25, result())
     text = section(outcome, "By ``counting`` <b>.", lambda plot: f"{len(plot.title)}.png")

@@ -18,7 +18,8 @@ TEXT_PLOT = 90
 """Cells of a plot drawn as text."""
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$])")
-_LEADING = re.compile(r"^(\s*)([-+]|\d+[.)])(?=\s)")
+_LEADING = re.compile(r"^(\s*\d*)([-+.)](?=\s|$)|[-=](?=[-=\s]*$))")
+"""What would begin a list or underline a heading, at the start of a line."""
 
 Picture = Callable[[Plot], str | None]
 """Draws a plot and gives its file's name; ``None`` where it cannot, and text stands in."""
