@@ -10,11 +10,12 @@ import math
 import time
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
+from tui.arranged import ArrangedScreen
 from tui.commands import COMMANDS, Command
 from tui.conductor import Conductor
 from tui.dialogs import Page, Picker
@@ -28,6 +29,9 @@ from tui.screen import MainScreen, branch_words
 from tui.session import BY_KEY, PACES, Session
 from tui.themes import DARK, LIGHT
 from tui.worker import Writer
+
+if TYPE_CHECKING:
+    from tui.chat.room import Room
 
 TWICE_S = 2.0
 """A second ^C within so many seconds quits."""
@@ -46,6 +50,11 @@ class Commands(App[int]):
     laboratory: Laboratory
     historian: Historian
     _interrupted_at = -math.inf
+
+    @property
+    def room(self) -> Room:
+        """The chat."""
+        raise NotImplementedError
 
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
@@ -182,6 +191,23 @@ class Commands(App[int]):
     def action_history(self) -> None:
         self.historian.open()
 
+    def action_chat(self) -> None:
+        self.room.open()
+
+    def show_chat(self, work: str, turn: str) -> None:
+        """Bring a kept conversation on show. Raises ``HistoryError``."""
+        self.room.open()
+        self.room.show(work, turn)
+
+    def show_poem(self) -> None:
+        """Have nothing but the history before the poem."""
+        if self.room.screen is not None:
+            self.room.screen.action_poem()
+
+    def forget_chat(self, work: str) -> None:
+        """A conversation was deleted."""
+        self.room.forget(work)
+
     def action_lab(self) -> None:
         self.laboratory.open()
 
@@ -189,11 +215,12 @@ class Commands(App[int]):
         self.push_screen(Page("Help", help_page()))
 
     def action_interrupt(self) -> None:
-        selected = self.main.selected_text()
+        screen = self.screen if isinstance(self.screen, ArrangedScreen) else self.main
+        selected = screen.selected_text()
         now = time.monotonic()
         if selected:
             self.filing.copy(selected)
-        elif not self.runs.stop():
+        elif not screen.stop_writing():
             if now - self._interrupted_at < TWICE_S:
                 self.leave(0)
             self._interrupted_at = now

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,6 +22,7 @@ from tui.actions import Commands
 from tui.conductor import Conductor
 from tui.driver import tolerant
 from tui.filing import Filing
+from tui.frames import Frames
 from tui.historian import Historian
 from tui.inspector import Inspector
 from tui.keeping import EVERY_S, Keeper, open_keeper
@@ -39,6 +39,7 @@ from tui.worker import Source, Writer
 if TYPE_CHECKING:
     from model.lab.catalogue import Experiment
     from model.registry import ModelHandle
+    from tui.chat.room import Room
 
 log = logging.getLogger("yinchuang")
 
@@ -62,18 +63,24 @@ class Yinchuang(Commands):
         load: Callable[[str], ModelHandle] | None = None,
         greeting: str = "",
         experiments: Sequence[Experiment] | None = None,
+        chat: str | None = None,
     ) -> None:
         """``keeper``: keeps the session in the history. ``log_file``: where tracebacks go.
         ``load``: gives the model of a name; the registry's where None.
-        ``greeting``: said at the start. ``experiments``: the lab's; the catalogue's where None."""
+        ``greeting``: said at the start. ``experiments``: the lab's; the catalogue's where None.
+        ``chat``: open the chat at once, with the model of this name; with the one used last
+        where it is empty."""
         super().__init__()
         self.session = session
-        self._shown_run, self._cpu_at_batch = 0, 0.0
+        self.log_file = log_file
         self._greeting = greeting
+        self._chat = chat
+        self._room: Room | None = None
         self._on_leaving: Callable[[int], None] = lambda code: None
         self.broken = ""
         """What went wrong where the app had to end, for a line after it has."""
         self.writer = Writer(self.post_message, log_file)
+        self._frames = Frames(self, self.writer)
         self.loader = Loader(self.post_message, load)
         self.main = MainScreen(session)
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
@@ -84,6 +91,7 @@ class Yinchuang(Commands):
         self.inspector = Inspector(self.post_message, self.writer)
         self.conductor = Conductor(session, self.runs, self.writer, self.inspector, self.main)
         self.main.writing = lambda: self.runs.writing
+        self.main.stop = self.runs.stop
         self.main.waiting = lambda: self.runs.waiting is not None
 
     def get_default_screen(self) -> MainScreen:
@@ -110,8 +118,12 @@ class Yinchuang(Commands):
         if self.keeper is not None:
             self.keeper.begin(self._tell_later)
             self.set_interval(EVERY_S, self._keep_on)
+        if self._chat is not None:
+            self.room.open()
 
     def _keep_on(self) -> None:
+        if self._room is not None:
+            self._room.note()
         if self.keeper is not None:
             self.keeper.tick()
 
@@ -128,16 +140,7 @@ class Yinchuang(Commands):
     # facts from the threads
 
     def on_steps_arrived(self, message: m.StepsArrived) -> None:
-        # All that this thread did since the last batch: painting comes after the refresh that
-        # a batch asks for, so that timing the batch alone would miss the most of its cost.
-        now = time.thread_time()
-        first = message.run_id != self._shown_run
-        cost = 0.0 if first else now - self._cpu_at_batch
-        self._shown_run, self._cpu_at_batch = message.run_id, now
-        try:
-            self.conductor.arrived(message)
-        finally:
-            self.call_after_refresh(lambda: self.writer.shown(cost))
+        self._frames.show(message.run_id, lambda: self.conductor.arrived(message))
 
     def on_run_finished(self, message: m.RunFinished) -> None:
         self.conductor.finished(message)
@@ -165,11 +168,31 @@ class Yinchuang(Commands):
             self.main.say(message.text, "error")
             self.main.show_state()
 
+    def on_chat_news(self, message: m.ChatNews) -> None:
+        self.room.take(message.news)
+
     def on_lab_progressed(self, message: m.LabProgressed) -> None:
         self.laboratory.progressed(message)
 
     def on_lab_ended(self, message: m.LabEnded) -> None:
         self.laboratory.ended(message)
+
+    # the chat
+
+    @property
+    def room(self) -> Room:
+        """The chat, which is there once somebody asks for it."""
+        if self._room is None:
+            from tui.chat.room import Room
+
+            self._room = Room(self, self.log_file, self._chat or "")
+        return self._room
+
+    @property
+    def is_writing(self) -> bool:
+        """A poem or a reply is being written."""
+        replying = self._room is not None and self._room.replies.now is not None
+        return replying or self.runs.writing is not None
 
     # requests from the panes
 
@@ -217,11 +240,15 @@ class Yinchuang(Commands):
         self._on_leaving(code)
         self.laboratory.bench.stop()
         self.runs.drop()
+        if self._room is not None:
+            self._room.leave()
         self.keep()
         self.exit(code)
 
     def keep(self) -> None:
         """Save the session for the last time; doing it twice does nothing."""
+        if self._room is not None:
+            self._room.note()
         if self.keeper is not None:
             self.keeper.finish()
             self.keeper = None
@@ -249,14 +276,14 @@ class Yinchuang(Commands):
                 loop.add_signal_handler(number, self.leave, 0)
 
 
-def run(model: str | None = None) -> int:
+def run(model: str | None = None, *, chat: str | None = None) -> int:
     """Open the window; returns the process's exit code. ``model``: name or path of the
-    model to write with, the last one used where None."""
+    model to write with, the last one used where None. ``chat``: as for ``Yinchuang``."""
     log_file = log_to_file()
     session = Session()
     keeper, greeting = open_keeper(session)
     session.model = model or session.model or DEFAULT_MODEL
-    app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting)
+    app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting, chat=chat)
     if greeting:
         log.warning(greeting)
     if keeper is None:
@@ -268,7 +295,7 @@ def run(model: str | None = None) -> int:
     app.keep()
     if app.broken:
         print(f"{app.broken}\nThe details are in {log_file}; your poems are kept.", file=sys.stderr)
-    if app.loader.busy or app.laboratory.bench.running is not None:
+    if app.loader.busy or app.is_writing or app.laboratory.bench.running is not None:
         end_process(code)
     way_out.disarm()
     return code

@@ -74,6 +74,10 @@ class ArrangedScreen(Screen[None]):
         in_field = getattr(self.focused, "selected_text", "")
         return str(in_field) or self.get_selected_text() or ""
 
+    def stop_writing(self) -> bool:
+        """End what is being written; False where nothing is."""
+        raise NotImplementedError
+
     def say(self, text: str, tone: Tone = "information") -> None:
         """Tell the reader something in passing."""
         self.app.notify(text, severity=tone, markup=False, timeout=8 if tone == "error" else 5)

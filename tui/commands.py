@@ -56,6 +56,7 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("open", "ctrl+o", "Open", "Open a saved .jsonl and look at its steps."),
         ("history", "f12", "History", "Everything that was written, here or in another window: "
          "search it, open it, rename it, delete it."),
+        ("chat", "f11", "Chat", "Talk with an instruct model, under the same instruments."),
         ("lab", "f10", "Lab", "Run the experiments of the lab: every claim about decoding, "
          "measured on the models here."),
         ("replay", "", "Replay", "Show this poem again from its first character, at the pace."),
@@ -108,12 +109,51 @@ HISTORY: tuple[Command, ...] = tuple(
 )  # fmt: skip
 """What can be done in the history; as ``LAB``."""
 
+CHAT: tuple[Command, ...] = tuple(
+    Command(*row)
+    for row in (
+        ("stop", "escape", "Stop", "Stop the reply at the next token and keep the text; while "
+         "none is written, leave an edit or the tokens, and go to the line to type in."),
+        ("app.help", "f1", "Help", "This page."),
+        ("cache", "f2", "Cache", "Turn the KV cache on, off, or race both, also within a reply. "
+         "No token changes, the speed does."),
+        ("tokens", "f3", "Tokens", "Show the reply's tokens instead of its Markdown: ← → choose "
+         "one for the table. The second press goes back."),
+        ("more", "f4", "Go on", "Go on with a reply that was stopped, cut or interrupted."),
+        ("again", "f5", "Again", "Write another reply to the question; the old one is kept."),
+        ("edit", "f6", "Edit", "Put the question that you stand on (↑ ↓ in the conversation), "
+         "else the newest one, in another way; the old one is kept."),
+        ("sibling(-1)", "f7", "Before", "Show the reply, or the question, that stands before "
+         "this one in its place."),
+        ("sibling(1)", "f8", "After", "Show the one after it."),
+        ("pane", "f9", "Pane", "Go to the next instrument; on a narrow terminal, show it."),
+        ("look(-1)", "alt+left", "Earlier", "Look at the token before: the table shows it."),
+        ("look(1)", "alt+right", "Later", "Look at the token after."),
+        ("system", "ctrl+t", "System prompt", "Say what the model is told before all else. The "
+         "conversation begins again under it; the old one stays beside it."),
+        ("new", "ctrl+n", "New", "Begin a new conversation; this one is in the history."),
+        ("model", "ctrl+l", "Model", "Chat with another model."),
+        ("save", "ctrl+s", "Save", "Save the conversation as Markdown, or as JSON with every "
+         "branch."),
+        ("copy", "alt+c", "Copy", "Send the turn that you stand on to the terminal's clipboard."),
+        ("app.history", "f12", "History", "All poems and conversations: search, open, delete."),
+        ("app.theme", "", "Light / dark", "Switch between the light and the dark theme."),
+        ("poem", "f11", "Poem", "Go to the poem; a reply goes on meanwhile."),
+        ("app.interrupt", "ctrl+c", "Interrupt", "Copy what is selected; else stop the reply; "
+         "pressed twice while none is written, quit."),
+        ("app.quit", "ctrl+q", "Quit", "Quit. All of this is there again next time."),
+    )
+)  # fmt: skip
+"""What can be done in the chat; as ``LAB``."""
+
 FOOTER = (
     "stop", "cache", "again", "pane", "help", "quit", "pace", "branches", "save", "history",
 )  # fmt: skip
 """What the footer shows, first what a narrow terminal must show, and no more than 120 columns
 hold; the others are in the palette and on the help page."""
 HISTORY_FOOTER = ("open", "back", "app.help", "rename", "kind", "delete", "export", "app.quit")
+CHAT_FOOTER = ("stop", "cache", "again", "more", "edit", "tokens", "pane", "poem", "app.help",
+               "app.quit", "new", "save")  # fmt: skip
 LAB_FOOTER = ("run", "stop", "poem", "app.help", "quick", "prompt", "export", "app.quit")
 
 

@@ -30,6 +30,20 @@ def clean(text: str) -> tuple[str, str]:
     return kept, "; ".join(told)
 
 
+def clean_lines(text: str) -> tuple[str, str]:
+    """``text`` with all its lines, and what had to go, in words: control characters but for
+    line ends and tabs, which is what no keyboard types, and lone surrogates."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    strays = dict.fromkeys(char for char in text if _unwritable(char))
+    kept = "".join(char for char in text if char not in strays) if strays else text
+    names = " ".join(f"U+{ord(char):04X}" for char in strays)
+    return kept, f"left out: {names}" if strays else ""
+
+
+def _unwritable(char: str) -> bool:
+    return char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs")
+
+
 def _stray(char: str) -> bool:
     # Cc, Cf, Cs, Cn, Co: controls, invisible marks, surrogates, unassigned, private use
     return unicodedata.category(char).startswith("C")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tui.cells import fit
-from tui.commands import COMMANDS, HISTORY, LAB
+from tui.commands import CHAT, COMMANDS, HISTORY, LAB
 
 INTRODUCTION = """\
 吟窗 shows a language model of Tang poetry at work. Type the first words of a poem and press \
@@ -33,6 +33,10 @@ PANES = (
     ("↑ ↓ ← →", "in the instruments: from field to field, change the value; or type it"),
     ("Page Up, Page Down", "scroll the poem; it follows its end again once you are there"),
 )
+IN_CHAT = (
+    ("Enter", "sends what was typed; Shift+Enter, Alt+Enter or ^J begins a new line"),
+    ("↑ ↓ ← →", "in the conversation: from turn to turn, and into a reply's tokens"),
+)
 NAMES = {
     "escape": "Esc",
     "enter": "Enter",
@@ -57,15 +61,16 @@ def key_name(key: str) -> str:
 
 def help_page() -> Content:
     """Everything on one page."""
-    keys, history, lab = (
+    keys, history, lab, chat = (
         [(key_name(command.key) or "palette", command.about) for command in table]
-        for table in (COMMANDS, HISTORY, LAB)
+        for table in (COMMANDS, HISTORY, LAB, CHAT)
     )
     parts = [Content(INTRODUCTION)]
     for title, rows in (
         ("Begin", FIRST_STEPS),
         ("Keys, wherever you are (^P lists them too)", keys),
         ("In the panes", PANES),
+        ("In the chat", [*IN_CHAT, *chat]),
         ("In the history", history),
         ("In the lab", lab),
         ("How characters are marked", MARKS),

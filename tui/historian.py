@@ -8,11 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
 from corpora.errors import UserError
-from tui.cells import shown_lines
-from tui.dialogs import Ask, Page, Picker
+from tui.dialogs import Ask, Picker
 from tui.keeping import bring_back
 
 if TYPE_CHECKING:
@@ -64,19 +61,20 @@ class Historian:
         return search(history, *dict.fromkeys(queries), kind=kind)
 
     def show(self, hit: Hit) -> bool:
-        """Bring a poem back to the main screen, or show a conversation over this one; whether
-        the history is to be left."""
+        """Bring a poem back to the main screen, or a conversation to the chat; whether the
+        history is to be left."""
         history = self._history
         if history is None:
             return True
         try:
             if hit.work.kind == "chat":
-                self._app.push_screen(Page(hit.work.name, _conversation(history, hit)))
-                return False
+                self._app.show_chat(hit.work.id, hit.turn if hit.marks else "")
+                return True
             told = bring_back(self._app.session, history, hit.work, hit.turn)
         except UserError as error:
             self._app.main.say(str(error), "error")
             return False
+        self._app.show_poem()
         self._app.conductor.show_all()
         if told:
             self._app.main.say(told, "error")
@@ -106,37 +104,30 @@ class Historian:
                 if recorder is not None:
                     recorder.delete(work.id)
                     self._app.session.forget(work.id)
+                    self._app.forget_chat(work.id)
+                    self._app.pair.forget(work.id)
                     self._app.conductor.show_all()
 
         options = [("keep", "keep it"), ("delete", "delete it for good, with all its branches")]
         self._app.push_screen(Picker(f"Delete {work.name}?", options), answered)
 
-    def export(self, work: Work) -> None:
+    def export(self, work_id: str) -> None:
         """Ask for a name and write a work to a file."""
-        history = self._history
-        if history is None:
+        history, keeper = self._history, self._app.keeper
+        if history is None or keeper is None:
             return
 
         def write(path: Path) -> None:
             from tui.files import write_whole
             from tui.history.export import rendered
 
+            if keeper.recorder is not None:
+                keeper.recorder.settle(1.0)
+            work = history.work(work_id)
             write_whole(path, rendered(history, [work], path.suffix.lower(), listed=False))
 
-        self._app.filing.ask("Save as", Path.cwd() / f"{work.id}.md", FORMATS, write)
+        self._app.filing.ask("Save as", Path.cwd() / f"{work_id}.md", FORMATS, write)
 
     def say(self, text: str) -> None:
         """Tell the reader that something went wrong."""
         self._app.main.say(text, "error")
-
-
-def _conversation(history: History, hit: Hit) -> Content:
-    """A conversation as it led to a turn, to be read. Raises ``HistoryError``."""
-    from tui.history.export import ENDINGS, SPEAKERS
-
-    parts: list[Content] = []
-    for turn in history.path(hit.turn) if hit.turn else []:
-        state = f" ({ENDINGS[turn.state]})" if turn.state in ENDINGS else ""
-        speaker = shown_lines(f"{turn.model or SPEAKERS[turn.role]}{state}")
-        parts.append(Content.assemble((speaker, "bold"), "\n", shown_lines(turn.text), "\n\n"))
-    return Content("").join(parts)

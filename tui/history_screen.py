@@ -176,7 +176,7 @@ class HistoryScreen(Screen[None]):
     def action_export(self) -> None:
         """Write it to a file."""
         if self.chosen is not None:
-            self._historian.export(self.chosen.work)
+            self._historian.export(self.chosen.work.id)
 
     def action_move(self, rows: int) -> None:
         """Move along the list."""

@@ -162,6 +162,7 @@ def window_document(session: Session) -> dict[str, Any]:
         "branches": [branch.turn for branch in _newest(session.branches) if branch.turn],
         "current": branch.turn if branch else None,
         "cursor": session.cursor,
+        "chat": session.chat,
     }
 
 
@@ -192,7 +193,9 @@ def load(session: Session, history: History, document: dict[str, Any]) -> str:
         branch.id = number
     _tie(branches)
     current = branches.get(document["current"])
+    chat = document.get("chat", {})
     session.settings, session.look, session.model = settings, look, model
+    session.chat = chat if isinstance(chat, dict) else {}
     session.take(list(branches.values()), current.id if current else None, cursor)
     return told
 

@@ -184,3 +184,24 @@ class Told(Message):
     """Something that the reader should know about what they just did."""
 
     text: str
+
+
+@dataclass
+class ChatNews(Message):
+    """What a thread of the chat tells: as above, of another writer, loader or inspector."""
+
+    news: Message
+
+
+@dataclass
+class TurnRequested(Message):
+    """Stand on a turn of the conversation ``delta`` later (negative: earlier) than now."""
+
+    delta: int
+
+
+@dataclass
+class Submitted(Message):
+    """The reader sent what they had typed in the chat."""
+
+    text: str

@@ -45,6 +45,7 @@ class MainScreen(ArrangedScreen):
         """The model in use, or what is being waited for."""
         self.writing: Callable[[], Branch | None] = lambda: None
         self.waiting: Callable[[], bool] = lambda: False
+        self.stop: Callable[[], bool] = lambda: False
         self.warning = ""
         """What the reader must not lose sight of, in a word or two."""
 
@@ -56,6 +57,9 @@ class MainScreen(ArrangedScreen):
         yield OpeningPane(id="opening")
         yield Footer()
         yield Static(id="too-small")
+
+    def stop_writing(self) -> bool:
+        return self.stop()
 
     # what the conductor calls
 

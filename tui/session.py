@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.forms import FORMS
 from model.config import Controls
@@ -168,6 +168,8 @@ class Session:
         """Id of the branch on show."""
         self.cursor: int | None = None
         """Index of the step looked at; ``None`` is the newest, -1 is before the first."""
+        self.chat: dict[str, Any] = {}
+        """How the chat stands, as its room wrote it down; JSON."""
         self._next_id = 1
         self._clock = clock
         self._done: list[Mark] = []

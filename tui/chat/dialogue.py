@@ -8,52 +8,19 @@ is passed on to a ``Scribe``, which may be none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from model.config import Controls
 from model.steps import Finished, Step
-from tui.history.records import Role, new_id
+from tui.chat.turns import Record, Turn
+from tui.history.records import new_id
 
 if TYPE_CHECKING:
     from model.pretrained.template import Message
     from tui.history import Reply, Scribe
     from tui.history.reading import Reading
 
-
-@dataclass(slots=True)
-class Turn:
-    """One turn: what a person wrote, or a reply as far as it came."""
-
-    id: str
-    role: Role
-    text: str
-    parent: str | None
-    steps: list[Step] = field(default_factory=list)
-    """Of a reply, each token as it came about."""
-    finished: Finished | None = None
-    """How a reply ended; ``None`` while it is written, and for what people wrote."""
-    interrupted: bool = False
-    """Its program ended while it was written: it can be gone on with."""
-    model: str = ""
-    chosen: frozenset[int] = frozenset()
-    """Steps whose token a person chose."""
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        """The tokens of a reply."""
-        return tuple(step.token for step in self.steps)
-
-    @property
-    def is_reply(self) -> bool:
-        """A model wrote it."""
-        return self.role == "assistant"
-
-    @property
-    def stopped(self) -> bool:
-        """It was cut, and can be gone on with."""
-        cut = self.finished is not None and self.finished.reason in ("cancelled", "length")
-        return self.is_reply and (cut or self.interrupted)
+__all__ = ["Dialogue", "Turn"]
 
 
 class Dialogue:
@@ -83,15 +50,14 @@ class Dialogue:
                 kept.role,
                 kept.text,
                 kept.parent,
-                history.steps(kept.id) if kept.role == "assistant" else [],
+                [],
                 kept.finished,
                 kept.state == "interrupted",
                 kept.model,
                 frozenset(place for place in chosen if isinstance(place, int)),
+                Record(history, kept.id) if kept.role == "assistant" else None,
             )
-        dialogue._leaf = work.active
-        systems = [turn.text for turn in dialogue._turns.values() if turn.role == "system"]
-        dialogue._system = systems[0] if systems else ""
+        dialogue._leaf = work.active if work.active in dialogue._turns else None
         return dialogue
 
     # asking
@@ -104,11 +70,20 @@ class Dialogue:
     @property
     def system(self) -> str:
         """What the model is told before all else; empty: nothing."""
-        return self._system
+        if self.work is None:
+            return self._system
+        first = self.path[:1]
+        return first[0].text if first and first[0].role == "system" else ""
 
     def turn(self, turn_id: str) -> Turn:
-        """One turn. Raises ``KeyError``."""
-        return self._turns[turn_id]
+        """One turn, its steps read. Raises ``KeyError``."""
+        turn = self._turns[turn_id]
+        turn.read()
+        return turn
+
+    def __contains__(self, turn_id: str) -> bool:
+        """Whether there is such a turn."""
+        return turn_id in self._turns
 
     def path_to(self, turn_id: str | None) -> list[Turn]:
         """The turns that led to one, itself the last."""
@@ -120,27 +95,25 @@ class Dialogue:
 
     def siblings(self, turn_id: str) -> list[Turn]:
         """The turns that stand in the same place, itself among them, the oldest first."""
-        turn = self._turns[turn_id]
-        return [
-            other
-            for other in self._turns.values()
-            if other.parent == turn.parent and other.role == turn.role
-        ]
+        return self.families()[self._turns[turn_id].parent]
+
+    def families(self) -> dict[str | None, list[Turn]]:
+        """All turns by what they follow, siblings together, the oldest first."""
+        families: dict[str | None, list[Turn]] = {}
+        for turn in self._turns.values():
+            families.setdefault(turn.parent, []).append(turn)
+        return families
 
     def messages(self, before: str) -> list[Message]:
         """What a model reads before it writes the reply ``before``: replies as the tokens that
         they were, so that a cache over them stays good."""
         from model.pretrained.template import Message
 
-        path = self.path_to(self._turns[before].parent)
-        said = [
+        return [
             Message(turn.role, turn.text, turn.tokens if turn.model == self.model else ())
-            for turn in path
+            for turn in self.path_to(self._turns[before].parent)
             if turn.role != "poem"
         ]
-        if said and said[0].role == "system":
-            return said
-        return [Message("system", self._system), *said] if self._system else said
 
     # changing
 
@@ -159,6 +132,22 @@ class Dialogue:
             raise ValueError(f"turn {turn_id} is no question")
         return self._add_question(text, turn.parent)
 
+    def instruct(self, text: str) -> None:
+        """Another system prompt, empty for none. It is the first turn: what was said under the
+        old one stays beside it, and the conversation begins again."""
+        self._system = text
+        if self.work is None:
+            return
+        if text:
+            identity = new_id()
+            if self._scribe:
+                identity = self._scribe.add_turn(self.work, "system", text, parent=None).id
+            self._put(Turn(identity, "system", text, None))
+        else:
+            self._leaf = None
+            if self._scribe:
+                self._scribe.set_active(self.work, None)
+
     def begin_reply(self, question: str, controls: Controls) -> Turn:
         """An empty reply to a question; others that it has stay beside it."""
         return self._begin(question, controls, (), None, frozenset())
@@ -168,7 +157,7 @@ class Dialogue:
 
         Raises ``IndexError`` where the reply has no such step.
         """
-        origin = self._turns[turn_id]
+        origin = self.turn(turn_id)
         if not 0 <= index < len(origin.steps) or origin.parent is None:
             raise IndexError(f"reply {turn_id} has {len(origin.steps)} steps, no step {index}")
         chosen = frozenset(i for i in origin.chosen if i < index) | {index}
@@ -177,7 +166,7 @@ class Dialogue:
 
     def resume(self, turn_id: str) -> Turn:
         """A reply that was cut, to be gone on with. Raises ``ValueError`` for any other."""
-        turn = self._turns[turn_id]
+        turn = self.turn(turn_id)
         if not turn.stopped:
             raise ValueError(f"reply {turn_id} came to its end")
         turn.finished, turn.interrupted = None, False

@@ -6,8 +6,9 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Annotated, cast, get_args
 
-from model.config import CacheMode, Controls, Precision, SamplerConfig
+from model.config import CacheMode, Controls, Precision
 from model.errors import SettingError
+from tui.chat.defaults import CHAT_MODEL, CHAT_SAMPLER, MAX_REPLY
 from tui.cli.options import (
     Json,
     Number,
@@ -20,12 +21,6 @@ from tui.cli.options import (
     switch,
     whole,
 )
-
-CHAT_MODEL = "smollm2"
-CHAT_SAMPLER = SamplerConfig(temperature=0.2, top_p=0.9)
-"""What SmolLM2's makers recommend on its model card."""
-MAX_REPLY = 512
-"""Tokens of a reply where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Laboratory:
         """``experiments``: what can be run; the catalogue's where None."""
         self._app = app
         self._experiments = experiments
-        self.bench = Bench(app.post_message, self._model, lambda: app.runs.writing is not None)
+        self.bench = Bench(app.post_message, self._model, lambda: app.is_writing)
         self._folder: TemporaryDirectory[str] | None = None
         self.screen: LabScreen | None = None
         """The lab's screen while it is open."""

@@ -1,0 +1,83 @@
+"""What a writer runs in a conversation: a reply.
+
+Imports torch only when a run begins. Knows the engine; knows nothing of threads or widgets.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from model.config import Controls
+from model.steps import Finished, Step
+
+if TYPE_CHECKING:
+    from model.chat import Fitted, Talk
+    from model.inspect_at import Kept
+    from model.pretrained.template import Message
+    from model.registry import ModelHandle
+
+
+@dataclass(slots=True)
+class ReplyOrder:
+    """The reply to what was said."""
+
+    handle: ModelHandle
+    talk: Talk
+    """Keeps the cache from reply to reply."""
+    messages: list[Message]
+    reply_tokens: int
+    """What the reply may take; decides how much of a long conversation is read."""
+    given: tuple[int, ...] = ()
+    """Tokens taken as generated already: a reply that goes on, or a fork. They do not count
+    against what a reply may take."""
+    fitted: Fitted | None = None
+    """What of the conversation the model reads; there once the run has begun."""
+
+    @property
+    def lock(self) -> threading.Lock:
+        """Held while the model is in use."""
+        return self.handle.lock
+
+    def steps(
+        self,
+        controls: Callable[[], Controls],
+        wanted: Callable[[], bool],
+        cancelled: Callable[[], bool],
+    ) -> Iterator[Step | Finished]:
+        """The run. Raises ``InputError`` for what cannot be replied to."""
+
+        def beside_given() -> Controls:
+            asked = controls()
+            more = len(self.given)
+            return replace(asked, max_tokens=asked.max_tokens + more) if more else asked
+
+        reply = self.talk.reply(
+            self.messages, beside_given, given=self.given, wanted=wanted, cancelled=cancelled
+        )
+        self.fitted = reply.fitted
+        return iter(reply)
+
+    def text_of(self, tokens: tuple[int, ...], stops: tuple[str, ...]) -> str:
+        """What ``tokens`` make visible."""
+        from model.run import Run
+
+        tokenizer = self.handle.tokenizer
+        return Run(tokenizer, [tokenizer.start_id], given=tokens, stops=stops).given_text
+
+    def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
+        """What step ``index`` of a reply of ``tokens`` saw."""
+        from model.generate import Prompt
+        from model.inspect_at import keep_step
+
+        fitted = self.talk.fit(self.messages, self.reply_tokens)
+        return keep_step(
+            self.handle.model,
+            self.handle.tokenizer,
+            Prompt(ids=fitted.ids),
+            tokens,
+            index,
+            stops=stops,
+        )
