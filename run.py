@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Open the window where no command is given on a terminal; else run the command."""
-    if len(sys.argv) == 1 and sys.stdin.isatty() and sys.stdout.isatty():
+    _fill_closed_streams()
+    terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if len(sys.argv) == 1 and terminal:
         sys.exit(_window())
     from tui.cli.main import app
 
     app()
+
+
+def _fill_closed_streams() -> None:
+    """A stream that the caller closed (``>&-``) is None in Python: what goes there is lost,
+    and nothing comes from it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _window() -> int:

@@ -150,6 +150,8 @@ def read_safetensors(
     try:
         if not path.is_file():
             raise CheckpointError(f"{path}: there is no such model file")
+        if not os.access(path, os.R_OK):
+            raise CheckpointError(f"{path}: it may not be read; correct its permissions")
         with safe_open(path, framework="pt") as file:
             header = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -160,8 +162,8 @@ def read_safetensors(
     if header.get("format") != format_name:
         raise CheckpointError(
             f"{path}: a safetensors file, but not one of this program "
-            f"(format {header.get('format')!r}, expected {format_name!r}); of another maker's model "
-            "give the folder"
+            f"(format {header.get('format')!r}, expected {format_name!r}); of another maker's "
+            "model give the folder"
         )
     if header.get("version") != str(version):
         raise CheckpointError(

@@ -10,22 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from model.checkpoint import read_safetensors, write_safetensors
 from model.config import TrainConfig
-from model.data import IGNORE, Batch, BatchPlan, Corpus, evaluation_batches, token_characters
+from model.data import Batch, BatchPlan, Corpus
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
+from model.held_out import Stopped, held_out_loss, summed_loss
 from model.optim import (
     build_optimizers,
     clip_gradients,
@@ -104,8 +104,12 @@ class Trainer:
         )
         self._corpus_hash = hashlib.sha256(self._plan.stream.tobytes()).hexdigest()[:16]
 
-    def run(self) -> Iterator[TrainRecord]:
+    def run(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[TrainRecord]:
         """Train from the present step to the last; one record a step.
+
+        ``stopped`` is asked while the held-out loss is measured, which takes many times as
+        long as a step: once it is true the measurement is given up, its step's record comes
+        without, and the caller closes the iterator.
 
         The state is saved as the configuration says, after the last step, and when
         the caller closes the iterator or an exception ends it (Ctrl-C included), unless
@@ -120,7 +124,8 @@ class Trainer:
                 held_out = None
                 self.losses.append((self.step, loss, None))
                 if self.step % self.config.eval_every == 0 or self.step == self.config.steps:
-                    held_out = self.held_out_loss()
+                    with suppress(Stopped):
+                        held_out = self.held_out_loss(stopped)
                     self.losses[-1] = (self.step, loss, held_out)
                 if self.step % self.config.save_every == 0:
                     self.save()
@@ -167,12 +172,12 @@ class Trainer:
         with torch.autocast(self.processes.device.type, torch.bfloat16, enabled=low):
             return summed_loss(self._module, batch, self.processes.device)
 
-    def held_out_loss(self) -> float:
+    def held_out_loss(self, stopped: Callable[[], bool] = lambda: False) -> float:
         """Nats a character over the held-out poems; each poem read from its start, the end
-        mark counted as a character, characters outside the vocabulary left out."""
-        return held_out_loss(
-            self.model, self.corpus.held_out, self.tokenizer, self.processes.device
-        )
+        mark counted as a character, characters outside the vocabulary left out. Raises
+        ``Stopped`` once ``stopped`` is true."""
+        device = self.processes.device
+        return held_out_loss(self.model, self.corpus.held_out, self.tokenizer, device, stopped)
 
     def save(self) -> None:
         """Write everything a resumed run needs, atomically; only the main process does."""
@@ -277,34 +282,3 @@ def _difference(saved: Any, asked: Any) -> str:
             if saved.get(k) != asked.get(k)
         )
     return f"{saved} there, {asked} here"
-
-
-def summed_loss(module: nn.Module, batch: Batch, device: torch.device) -> Tensor:
-    """Sum over the counted targets of their cross-entropy, in nats."""
-    logits = module(batch.inputs.to(device))
-    return F.cross_entropy(
-        logits.flatten(0, 1).float(),
-        batch.targets.to(device).flatten(),
-        ignore_index=IGNORE,
-        reduction="sum",
-    )
-
-
-@torch.no_grad()
-def held_out_loss(
-    model: GPT, poems: Sequence[np.ndarray], tokenizer: Tokenizer, device: torch.device
-) -> float:
-    """Cross-entropy over ``poems``, each from its start, divided by their characters: nats a
-    character for any tokenizer, so that models of other pieces compare."""
-    model.eval()
-    characters = token_characters(tokenizer)
-    nats, counted = 0.0, 0
-    for batch in evaluation_batches(
-        poems,
-        block_size=model.config.block_size,
-        batch_tokens=4096,
-        unk_id=tokenizer.unk_id,
-    ):
-        nats += float(summed_loss(model, batch, device))
-        counted += int(characters[batch.targets[batch.targets != IGNORE]].sum())
-    return nats / counted

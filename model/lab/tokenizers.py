@@ -22,13 +22,13 @@ from model.data import encode_poems, token_characters
 from model.generate import Generator as Run
 from model.generate import Prompt
 from model.gpt import GPT
+from model.held_out import held_out_loss
 from model.lab.base import Check, Progress, Records, Request, Result, Table, table
 from model.lab.texts import real_poems
 from model.lab.timing import clock
 from model.registry import ModelHandle, specs
 from model.steps import Step
 from model.tokenizers import CharTokenizer
-from model.train import held_out_loss
 
 FORM = FORMS["七绝"]
 POEMS, QUICK_POEMS = 12, 2

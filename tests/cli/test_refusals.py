@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Answer, in_process
+from tests.cli.conftest import ROOT, Answer, in_process, on_terminal
 
 Call = Callable[..., Answer]
 
@@ -139,3 +143,40 @@ def test_a_pipe_that_holds_no_text_is_refused(poem: Call, data: bytes, named: st
 
 def test_the_window_is_refused_without_a_terminal() -> None:
     assert "terminal" in refused(in_process())
+
+
+def test_the_window_is_refused_on_a_terminal_that_cannot_place_text() -> None:
+    answer = on_terminal(TERM="dumb")
+    assert answer.code == 2
+    assert "that can place text" in answer.stdout
+    assert "\x1b" not in answer.stdout
+
+
+def test_what_may_not_be_written_or_read_is_refused_before_the_poem(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    locked, unreadable = tmp_path / "locked", tmp_path / "unreadable.safetensors"
+    locked.mkdir(0o500)
+    unreadable.write_bytes(checkpoint.read_bytes())
+    unreadable.chmod(0)
+    words = ("write", "--model", str(checkpoint), "--trace", str(locked / "t.jsonl"))
+    assert "nothing may be written" in refused(as_user(*words))
+    assert "correct its permissions" in refused(as_user("write", "--model", str(unreadable)))
+
+
+def as_user(*arguments: str) -> Answer:
+    """The program with the rights of a user, also where the tests run as the administrator."""
+    dropping = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    if os.geteuid() != 0:
+        dropping = []
+    elif shutil.which("setpriv") is None:
+        pytest.skip("the administrator may do anything, and setpriv is not there to be less")
+    done = subprocess.run(
+        [*dropping, sys.executable, str(ROOT / "run.py"), *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        check=False,
+    )
+    return Answer(done.stdout, done.stderr, done.returncode)

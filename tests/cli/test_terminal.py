@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from model.trace import read_trace
-from tests.cli.conftest import Answer, in_process, on_terminal, start
+from tests.cli.conftest import ROOT, Answer, in_process, on_terminal, start
 
 ACROSTIC = ("acrostic", "春眠", "--seed", "3")
 
@@ -72,6 +72,35 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(checkpoint: Path) -> N
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_is_closed_is_no_fault(checkpoint: Path, closed: str) -> None:
+    command = f'exec "$0" "$@" {closed}'
+    words = [sys.executable, str(ROOT / "run.py"), "write", "春", "-t", "9", "--max-tokens", "3"]
+    done = subprocess.run(
+        ["sh", "-c", command, *words, "--model", str(checkpoint)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout) == (0 if closed == ">&-" else 5)
+    assert ("seed" in done.stderr) == (closed != "2>&-")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk is played by /dev/full")
+def test_a_full_disk_behind_the_output_is_told(checkpoint: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start(
+            ["write", "春", "--seed", "1", "--model", str(checkpoint)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+        _, told = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert told.decode() == "the output could not be written (No space left on device)\n"
 
 
 def interrupted(checkpoint: Path, *flags: str, ready: int) -> Answer:

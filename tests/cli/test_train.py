@@ -233,3 +233,13 @@ def test_two_processes_train_as_one(run: Callable[..., Answer], place: Path) -> 
     for (step, loss, _), (other_step, other_loss, _) in zip(losses, alone, strict=True):
         assert step == other_step
         assert loss == pytest.approx(other_loss, abs=1e-4)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_first_step(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    (place / "taken").write_text("a file")
+    answer = run(*RUN, "--steps", "4", "--out", str(place / "taken" / "m.safetensors"))
+    assert answer.code == 2
+    assert "cannot write in the folder" in answer.stderr
+    assert "step" not in answer.stdout

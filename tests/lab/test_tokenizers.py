@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from model.data import encode_poems
+from model.held_out import held_out_loss
 from model.lab.base import Request, Result, collect
 from model.lab.tokenizers import run
 from model.registry import ModelHandle, ModelSpec
 from model.tokenizers import CharTokenizer
-from model.train import held_out_loss
 from tests.helpers import PIECES, VERSE, tiny_gpt
 from tests.lab.helpers import tiny_handle
 

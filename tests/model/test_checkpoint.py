@@ -19,8 +19,8 @@ from model.config import GPTConfig
 from model.data import encode_poems
 from model.errors import CheckpointError
 from model.gpt import GPT
+from model.held_out import held_out_loss
 from model.registry import find, load
-from model.train import held_out_loss
 from tests.helpers import CHARACTERS, HAN, tiny_gpt
 
 RECORD = {"steps": 7, "held_out": 4.5, "note": "一二[/]"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,13 @@ from model.data import encode_corpus
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
+from model.held_out import held_out_loss
 from model.tokenizers import CharTokenizer
 from model.train import (
     STATE_FORMAT,
     STATE_VERSION,
     Corpus,
     Trainer,
-    held_out_loss,
 )
 from tests.helpers import CHARACTERS, HAN, slow_logits, tiny_gpt
 
@@ -214,6 +215,27 @@ def test_an_interrupt_inside_a_step_saves_nothing_half_done(
     assert same_weights(second, uninterrupted)
     expected = [row[:2] for row in uninterrupted.losses]
     assert [row[:2] for row in second.losses] == expected
+
+
+def test_a_stop_does_not_wait_for_the_measurement(
+    tmp_path: Path, uninterrupted: Trainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[None] = []
+
+    def stopped() -> bool:
+        asked.append(None)
+        return True
+
+    first = trainer(tmp_path)
+    with closing(first.run(stopped)) as records:
+        measured = next(record for record in records if record.step == CONFIG.eval_every)
+    assert measured.held_out is None
+    assert len(asked) == 1
+    second = trainer(tmp_path)
+    assert second.resume()
+    assert second.step == CONFIG.eval_every
+    list(second.run())
+    assert same_weights(second, uninterrupted)
 
 
 def test_nothing_to_resume(tmp_path: Path) -> None:

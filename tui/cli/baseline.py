@@ -26,11 +26,11 @@ def baseline() -> int:
     from corpora.poems import read_built
     from model.data import encode_poems
     from model.gpt import GPT
+    from model.held_out import held_out_loss
     from model.ngram import KneserNey
     from model.recipe import MINIMUM
     from model.registry import load, specs
     from model.tokenizers import CharTokenizer
-    from model.train import held_out_loss
     from tui.cli.output import print_table
 
     texts = [poem.text for poem in read_built("tang.train")]

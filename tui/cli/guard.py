@@ -6,6 +6,7 @@ wrong on the way, 2 the request was refused, 130 Ctrl-C, 141 the reader of a pip
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -96,6 +97,8 @@ def _undecodable(char: str) -> str:
 
 def _told(error: OSError) -> str:
     reason = error.strerror or str(error)
+    if not error.filename and error.errno == errno.ENOSPC:  # a stream tells no name
+        return f"the output could not be written ({reason})"
     return f"{error.filename}: {reason}" if error.filename else reason
 
 

@@ -139,7 +139,7 @@ def _print_works(works: list[Work], as_json: bool) -> None:
         print_json({"works": [summary(work) for work in works]})
         return
     if not works:
-        say("Nothing is kept yet: what the window writes is")
+        say("Nothing is kept yet. What the window writes is kept by itself.")
         return
     from rich.table import Table
 

@@ -3,6 +3,7 @@ when they are called: ``--help`` waits for nothing."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -76,7 +77,8 @@ def window(context: typer.Context) -> int:
     """Without a command ``run.py`` opens the window before it comes here, where it can."""
     if context.invoked_subcommand is not None:
         return 0
-    raise UserError("the window needs a terminal; `run.py --help` lists what works without one")
+    terminal = "a terminal" + " that can place text" * (os.environ.get("TERM") == "dumb")
+    raise UserError(f"the window needs {terminal}; `run.py --help` lists what works without one")
 
 
 @app.command()
@@ -133,9 +135,20 @@ def chat(
 ) -> int:
     """Talk with an instruct model, or have one QUESTION answered."""
     settings = read_chat_flags(flags)
+    if flags.window:
+        return chat_window(question, flags.model or "")
     from tui.cli import chat as body
 
     return body.chat(question, settings)
+
+
+def chat_window(question: str | None, model: str) -> int:
+    """Open the window on the chat; the exit code."""
+    if question is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UserError("--window needs a terminal and takes no question; type it there")
+    from tui.app import run
+
+    return run(chat=model)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -115,4 +116,6 @@ def _writable(trace: str | None) -> Path | None:
     path = Path(trace)
     if not trace or path.is_dir() or not path.parent.is_dir():
         raise InputError(f"--trace is {trace!r}; it takes a file in a folder that is there")
+    if not os.access(path.parent, os.W_OK):  # it is written beside its place, then renamed
+        raise InputError(f"--trace is {trace!r}; nothing may be written in that folder")
     return path

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 import os
 from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import torch
@@ -44,16 +46,16 @@ def train(request: TrainRequest) -> int:
     torch.set_num_threads(request.threads)
     keep_memory()
     alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
-    with interruptible(twice_kills=alone) as interrupt, processes() as group:
+    with processes() as group:
         try:
-            return _train(request, group, interrupt)
+            return _train(request, group, alone)
         except UserError:
             if group.main:
                 raise
             return REFUSED  # every process found the same; one says it
 
 
-def _train(request: TrainRequest, group: Processes, interrupt: Interrupt) -> int:
+def _train(request: TrainRequest, group: Processes, alone: bool) -> int:
     out = console()
     with flags_named(**FLAG_OF):
         settings = {**saved_settings(request.folder), **request.given}
@@ -66,8 +68,12 @@ def _train(request: TrainRequest, group: Processes, interrupt: Interrupt) -> int
             )
         return _export(request, trainer, out) if group.main else 0
     if group.main:
+        for folder in {request.folder, request.out.parent}:
+            _refuse_unwritable(folder)
         _introduce(trainer, resumed, out)
-    stopped = _steps(trainer, interrupt, out)
+    # Only here: what comes before and after is cut short by a signal at once.
+    with interruptible(twice_kills=alone) as interrupt:
+        stopped = _steps(trainer, interrupt, out)
     if not group.main:
         return interrupt.code if stopped else 0
     if stopped:
@@ -77,6 +83,16 @@ def _train(request: TrainRequest, group: Processes, interrupt: Interrupt) -> int
     save_loss(trainer.losses, request.folder / "loss.png", request.name, out)
     draw_loss(trainer.losses, out)
     return 0
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    """Now, and not after the first thousand steps."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write in the folder {folder} ({error.strerror})") from error
 
 
 def _introduce(trainer: Trainer, resumed: bool, out: Console) -> None:
@@ -100,7 +116,7 @@ def _steps(trainer: Trainer, interrupt: Interrupt, out: Console) -> bool:
     bar = _bar(out) if main and out.is_terminal else None
     task = bar.add_task("", total=trainer.config.steps, completed=trainer.step) if bar else None
     smoothed: float | None = None
-    with bar or nullcontext(), ended(trainer.run()) as records:
+    with bar or nullcontext(), ended(trainer.run(interrupt)) as records:
         for record in records:
             smoothed = record.loss if smoothed is None else 0.98 * smoothed + 0.02 * record.loss
             if bar and task is not None:
