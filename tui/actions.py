@@ -16,6 +16,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from tui.arranged import ArrangedScreen
+from tui.beside.pair import Pair
 from tui.commands import COMMANDS, Command
 from tui.conductor import Conductor
 from tui.dialogs import Page, Picker
@@ -48,6 +49,7 @@ class Commands(App[int]):
     loader: Loader
     filing: Filing
     laboratory: Laboratory
+    pair: Pair
     historian: Historian
     _interrupted_at = -math.inf
 
@@ -82,16 +84,18 @@ class Commands(App[int]):
     def action_pace(self) -> None:
         look = self.session.look
         place = PACES.index(look.pace) if look.pace in PACES else -1
-        self._set_pace(PACES[(place + 1) % len(PACES)])
+        self.set_pace(PACES[(place + 1) % len(PACES)])
 
     def action_single(self) -> None:
         if self.session.look.pace != BY_KEY:
-            self._set_pace(BY_KEY)
+            self.set_pace(BY_KEY)
         self.writer.permit()
 
-    def _set_pace(self, pace: float) -> None:
+    def set_pace(self, pace: float) -> None:
+        """Write at another pace from now on, in every view."""
         self.session.look.pace = pace
         self.writer.set_pace(pace)
+        self.pair.look_changed()
         self.main.show_state()
 
     def action_again(self) -> None:
@@ -187,9 +191,13 @@ class Commands(App[int]):
         look = self.session.look
         self.theme = DARK if look.dark else LIGHT
         self.main.show_look()
+        self.pair.look_changed()
 
     def action_history(self) -> None:
         self.historian.open()
+
+    def action_beside(self) -> None:
+        self.pair.open()
 
     def action_chat(self) -> None:
         self.room.open()

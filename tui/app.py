@@ -19,6 +19,7 @@ from textual.binding import BindingType
 
 from tui import messages as m
 from tui.actions import Commands
+from tui.beside.pair import Pair
 from tui.conductor import Conductor
 from tui.driver import tolerant
 from tui.filing import Filing
@@ -63,11 +64,13 @@ class Yinchuang(Commands):
         load: Callable[[str], ModelHandle] | None = None,
         greeting: str = "",
         experiments: Sequence[Experiment] | None = None,
+        pair: Sequence[str] | None = None,
         chat: str | None = None,
     ) -> None:
         """``keeper``: keeps the session in the history. ``log_file``: where tracebacks go.
         ``load``: gives the model of a name; the registry's where None.
         ``greeting``: said at the start. ``experiments``: the lab's; the catalogue's where None.
+        ``pair``: the two models that stand side by side at first; a choice where None.
         ``chat``: open the chat at once, with the model of this name; with the one used last
         where it is empty."""
         super().__init__()
@@ -86,6 +89,7 @@ class Yinchuang(Commands):
         self.runs = Runs(session, self.writer, self.main, self._start_writing)
         self.filing = Filing(self)
         self.laboratory = Laboratory(self, experiments)
+        self.pair = Pair(self, pair)
         self.historian = Historian(self)
         self.keeper = keeper
         self.inspector = Inspector(self.post_message, self.writer)
@@ -174,6 +178,9 @@ class Yinchuang(Commands):
     def on_lab_progressed(self, message: m.LabProgressed) -> None:
         self.laboratory.progressed(message)
 
+    def on_of_column(self, message: m.OfColumn) -> None:
+        self.pair.take(message)
+
     def on_lab_ended(self, message: m.LabEnded) -> None:
         self.laboratory.ended(message)
 
@@ -192,7 +199,7 @@ class Yinchuang(Commands):
     def is_writing(self) -> bool:
         """A poem or a reply is being written."""
         replying = self._room is not None and self._room.replies.now is not None
-        return replying or self.runs.writing is not None
+        return replying or self.runs.writing is not None or self.pair.writing
 
     # requests from the panes
 
@@ -239,6 +246,7 @@ class Yinchuang(Commands):
         """End the run, keep the session, end the app."""
         self._on_leaving(code)
         self.laboratory.bench.stop()
+        self.pair.drop()
         self.runs.drop()
         if self._room is not None:
             self._room.leave()

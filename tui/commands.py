@@ -59,6 +59,8 @@ COMMANDS: tuple[Command, ...] = tuple(
         ("chat", "f11", "Chat", "Talk with an instruct model, under the same instruments."),
         ("lab", "f10", "Lab", "Run the experiments of the lab: every claim about decoding, "
          "measured on the models here."),
+        ("beside", "alt+s", "Side by side", "Let two models continue one opening at once, each "
+         "with its table and its meter."),
         ("replay", "", "Replay", "Show this poem again from its first character, at the pace."),
         ("copy", "alt+c", "Copy", "Send the poem to the terminal's clipboard."),
         ("theme", "", "Light / dark", "Switch between the light and the dark theme."),
@@ -109,6 +111,39 @@ HISTORY: tuple[Command, ...] = tuple(
 )  # fmt: skip
 """What can be done in the history; as ``LAB``."""
 
+BESIDE: tuple[Command, ...] = tuple(
+    Command(*row)
+    for row in (
+        ("stop", "escape", "Stop", "Stop both; while nothing is written, go back to the poem."),
+        ("app.help", "f1", "Help", "This page."),
+        ("cache", "f2", "Cache", "Turn the KV cache on, off, or race both, for both models."),
+        ("app.pace", "f3", "Pace", "Characters a second, for models of pieces pieces a second."),
+        ("single", "f4", "One more", "Let each write one token and wait for the next press."),
+        ("write", "f5", "Write", "Let both write from the opening, as Enter there does; at each "
+         "press another pair, from another seed unless it is fixed."),
+        ("model(0)", "f6", "Left model", "Choose the model on the left."),
+        ("model(1)", "f7", "Right model", "Choose the model on the right."),
+        ("other", "f8", "Side", "Go to the other column; where one has room, show it."),
+        ("pane", "f9", "Pane", "Go to the next part of this column: poem, table, meter."),
+        ("knobs", "f10", "Settings", "Show the sampler and the form, or hide them. They hold for "
+         "both models, and for the poem's window too."),
+        ("unknown", "alt+u", "Unknown characters", "Refuse characters that a model does not know, "
+         "leave them out, or let it read □ in their place."),
+        ("look(-1)", "alt+left", "Earlier", "Look at the token before; in a poem ← does the same."),
+        ("look(1)", "alt+right", "Later", "Look at the token after; in a poem → does the same."),
+        ("app.traditional", "ctrl+t", "繁 / 简", "Traditional or simplified characters."),
+        ("app.pinyin", "ctrl+g", "Pinyin", "Show above each character how it is read."),
+        ("app.shading", "ctrl+r", "Shading", "Shade each character by its probability."),
+        ("save", "ctrl+s", "Save", "Save the poem of the column that you are in."),
+        ("copy", "alt+c", "Copy", "Send the poem of this column to the terminal's clipboard."),
+        ("back", "alt+s", "Poem", "Go back to the poem; what is being written goes on."),
+        ("app.interrupt", "ctrl+c", "Interrupt", "Copy what is selected; else stop both; pressed "
+         "twice while nothing is written, quit."),
+        ("app.quit", "ctrl+q", "Quit", "Quit. What was written is in the history."),
+    )
+)  # fmt: skip
+"""What can be done where two models stand side by side; as ``LAB``."""
+
 CHAT: tuple[Command, ...] = tuple(
     Command(*row)
     for row in (
@@ -151,9 +186,13 @@ FOOTER = (
 )  # fmt: skip
 """What the footer shows, first what a narrow terminal must show, and no more than 120 columns
 hold; the others are in the palette and on the help page."""
+BESIDE_FOOTER = (
+    "stop", "cache", "write", "other", "pane", "app.help", "app.quit", "knobs", "model(0)",
+    "model(1)",
+)  # fmt: skip
 HISTORY_FOOTER = ("open", "back", "app.help", "rename", "kind", "delete", "export", "app.quit")
 CHAT_FOOTER = ("stop", "cache", "again", "more", "edit", "tokens", "pane", "poem", "app.help",
-               "app.quit", "new", "save")  # fmt: skip
+               "app.quit", "new")  # fmt: skip
 LAB_FOOTER = ("run", "stop", "poem", "app.help", "quick", "prompt", "export", "app.quit")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from tui.cells import fit
-from tui.commands import CHAT, COMMANDS, HISTORY, LAB
+from tui.commands import BESIDE, CHAT, COMMANDS, HISTORY, LAB
 
 INTRODUCTION = """\
 吟窗 shows a language model of Tang poetry at work. Type the first words of a poem and press \
@@ -61,9 +61,9 @@ def key_name(key: str) -> str:
 
 def help_page() -> Content:
     """Everything on one page."""
-    keys, history, lab, chat = (
+    keys, history, lab, beside, chat = (
         [(key_name(command.key) or "palette", command.about) for command in table]
-        for table in (COMMANDS, HISTORY, LAB, CHAT)
+        for table in (COMMANDS, HISTORY, LAB, BESIDE, CHAT)
     )
     parts = [Content(INTRODUCTION)]
     for title, rows in (
@@ -73,6 +73,7 @@ def help_page() -> Content:
         ("In the chat", [*IN_CHAT, *chat]),
         ("In the history", history),
         ("In the lab", lab),
+        ("Side by side", beside),
         ("How characters are marked", MARKS),
     ):
         parts.append(Content.assemble("\n", (title, "bold underline"), "\n"))

@@ -104,6 +104,7 @@ class Historian:
                 if recorder is not None:
                     recorder.delete(work.id)
                     self._app.session.forget(work.id)
+                    self._app.pair.forget(work.id)
                     self._app.forget_chat(work.id)
                     self._app.pair.forget(work.id)
                     self._app.conductor.show_all()

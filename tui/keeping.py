@@ -42,6 +42,15 @@ class Open:
     """Steps that have been handed over."""
 
 
+@dataclass(slots=True)
+class Watched:
+    """A session whose branches are kept."""
+
+    session: Session
+    known: dict[int, Branch]
+    """Its branches that have been looked at, by their numbers."""
+
+
 class Keeper:
     """Keeps one window's session. All methods are called on the app's thread."""
 
@@ -51,7 +60,7 @@ class Keeper:
         """There from ``begin`` to ``finish``."""
         self._session = session
         self._place = place
-        self._known: dict[int, Branch] = {branch.id: branch for branch in session.branches}
+        self._watched = [Watched(session, {branch.id: branch for branch in session.branches})]
         self._open: list[Open] = []
         self._window = ""
         self._active: dict[str, str] = {}  # the branch on show of each work, as last kept
@@ -60,13 +69,19 @@ class Keeper:
         """From now on changes are kept. ``tell`` may be called from any thread."""
         self.recorder = Recorder(self.history, tell)
 
+    def watch(self, session: Session) -> None:
+        """Keep the branches of another session too. They come back in the history; the window
+        itself comes back with its own."""
+        self._watched.append(Watched(session, {}))
+
     def tick(self) -> None:
         """Hand over what has changed. Call it every ``EVERY_S``."""
         if self.recorder is None:
             return
-        for branch in self._session.branches:
-            if branch.id not in self._known:
-                self._take(self.recorder, branch)
+        for watched in self._watched:
+            for branch in watched.session.branches:
+                if branch.id not in watched.known:
+                    self._take(self.recorder, watched, branch)
         self._open = [each for each in self._open if not self._grown(each)]
         self._show(self.recorder)
 
@@ -80,12 +95,12 @@ class Keeper:
                 log.error("the history could not be written to its end")
             self.recorder = None
 
-    def _take(self, recorder: Recorder, branch: Branch) -> None:
+    def _take(self, recorder: Recorder, watched: Watched, branch: Branch) -> None:
         """Begin to keep a branch, unless it shows one that is kept already."""
-        self._known[branch.id] = branch
+        watched.known[branch.id] = branch
         if branch.turn is not None:
             return
-        origin = self._known.get(branch.parent or 0)
+        origin = watched.known.get(branch.parent or 0)
         if branch.work is None and origin is not None:
             branch.work = origin.work
         if branch.work is None:
@@ -97,7 +112,9 @@ class Keeper:
             role="poem",
             model=branch.model,
             text=branch.prompt,
-            controls=branch.steps[0].controls if branch.steps else self._session.settings.controls,
+            controls=(
+                branch.steps[0].controls if branch.steps else watched.session.settings.controls
+            ),
             origin=branch.origin,
             fork=branch.fork,
             settings=branch_settings(branch),

@@ -180,6 +180,16 @@ class LabEnded(Message):
 
 
 @dataclass
+class OfColumn(Message):
+    """What concerns one of the columns that stand side by side: a request of its panes, a fact
+    of its threads."""
+
+    place: int
+    """0 is the left one."""
+    message: Message
+
+
+@dataclass
 class Told(Message):
     """Something that the reader should know about what they just did."""
 

@@ -282,7 +282,7 @@ async def test_without_a_history_the_window_says_so():
 
 async def test_what_the_other_window_writes_appears(path):
     async with kept(path) as (app, pilot):
-        app._set_pace(BY_KEY)
+        app.set_pace(BY_KEY)
         await opened(app, pilot, rows=0)
         conversation(path, "Why?", "So.")
         await listed(app, pilot, 1)

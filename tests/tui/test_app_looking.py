@@ -58,7 +58,7 @@ async def test_looking_back_while_it_streams_does_not_disturb_the_stream():
         await write_to(app, pilot, "春", 5)
         await pilot.press("home", "right")
         await wait_until(pilot, lambda: app.session.index == 1)
-        app._set_pace(UNLIMITED)
+        app.set_pace(UNLIMITED)
         await finished(app, pilot)
         await wait_until(pilot, lambda: app.session.step.inspection is not None)
         assert app.session.index == 1
@@ -117,7 +117,7 @@ async def test_forking_while_it_streams_keeps_what_was_written():
         await write_to(app, pilot, "春", 5)
         old = app.session.branch
         app.runs.fork(2, 9)
-        app._set_pace(UNLIMITED)
+        app.set_pace(UNLIMITED)
         await wait_until(pilot, lambda: app.session.branch is not old and not app.runs.writing)
         assert old.finished.reason == "cancelled"
         assert len(app.session.branch.steps) == 40
@@ -202,7 +202,7 @@ async def test_dragging_over_a_growing_poem_selects_and_copies_it():
         await write_to(app, pilot, "春眠不觉晓", 6)
         pane = app.main.query_one(PoemPane)
         corner = pane.content_region.offset
-        app._set_pace(UNLIMITED)
+        app.set_pace(UNLIMITED)
         await pilot.mouse_down(offset=corner)
         for row in range(4):
             await pilot.hover(offset=(corner.x + 9, corner.y + row))

@@ -179,7 +179,7 @@ async def test_an_experiment_waits_for_the_poem_and_can_be_stopped_while_it_wait
         assert app.laboratory.bench.outcomes["step"].state == "stopped"
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is app.main)
-        app._set_pace(UNLIMITED)
+        app.set_pace(UNLIMITED)
         await finished(app, pilot)
         assert len(app.session.branch.steps) == 40
 

@@ -139,7 +139,7 @@ async def write(app: Yinchuang, pilot: Pilot[Any], opening: str) -> None:
 
 async def write_to(app: Yinchuang, pilot: Pilot[Any], opening: str, steps: int) -> None:
     """Write so many characters by F4 and stand there, in the middle of a run."""
-    app._set_pace(BY_KEY)
+    app.set_pace(BY_KEY)
     await write(app, pilot, opening)
     for count in range(1, steps + 1):
         await wait_until(

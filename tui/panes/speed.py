@@ -97,6 +97,8 @@ class SpeedReadout(Lines):
         below: list[Line] = [[(text, "")] for text in race_lines(reading.race if reading else None)]
         below += [[(text, "quiet")] for text in wrap(self._counts(), width)]
         series, room = _series(reading), height - len(above) - len(below)
+        if room < 0 and reading is not None and reading.race is not None:
+            return [*above, *below]  # where one has room, what the race shows
         drawn = plot(series, width, room, AXES) if room >= PLOT else sparks(series, width, "ms")
         return [*above, *drawn, *below]
 
@@ -159,11 +161,11 @@ def _series(reading: Reading | None) -> list[Series]:
     return [Series("on", on, "on"), Series("off", off, "off")]
 
 
-def rate(per_second: float | None) -> str:
+def rate(per_second: float | None, unit: str = "tok/s") -> str:
     """``1,912 tok/s``, with a decimal below ten."""
     if per_second is None:
-        return f"{DASH} tok/s"
-    return f"{per_second:,.0f} tok/s" if per_second >= 10 else f"{per_second:.1f} tok/s"
+        return f"{DASH} {unit}"
+    return f"{per_second:,.0f} {unit}" if per_second >= 10 else f"{per_second:.1f} {unit}"
 
 
 def milliseconds(median: Median | None) -> str:
@@ -174,6 +176,7 @@ def milliseconds(median: Median | None) -> str:
     return f"{value:,.0f} ms" if value >= 100 else f"{value:.{1 if value >= 10 else 2}f} ms"
 
 
-def kilobytes(count: int) -> str:
-    """``96 KB``, of 1024 bytes each."""
-    return f"{count / 1024:,.0f} KB"
+def kilobytes(count: float) -> str:
+    """``96 KB``, of 1024 bytes each, with a decimal below ten."""
+    value = count / 1024
+    return f"{value:,.0f} KB" if value >= 10 or value == 0 else f"{value:.1f} KB"

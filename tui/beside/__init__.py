@@ -1,0 +1,1 @@
+"""Two models side by side: both continue one opening at once, each with its table and meter."""
