@@ -21,6 +21,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from model.config import Controls
 from model.steps import Step
 from tui.loader import settle
+from tui.messages import RunFinished
 from tui.session import UNLIMITED, Session
 
 if TYPE_CHECKING:
@@ -93,12 +94,23 @@ def measure(handle: ModelHandle, tokens: int = 4000, rounds: int = 7) -> WindowC
 async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
     from tui.app import Yinchuang
 
+    class Watched(Yinchuang):
+        """The app, which says when a run's last frame is on the screen."""
+
+        def __init__(self) -> None:
+            super().__init__(session, load=lambda name: handle)
+            self.driver_class = _Nowhere
+            self.ended = asyncio.Event()
+
+        def on_run_finished(self, message: RunFinished) -> None:
+            # Textual calls this handler and then that of the app itself
+            self.call_after_refresh(self.ended.set)
+
     session = Session()
     session.look.pace = UNLIMITED
     controls = Controls(max_tokens=tokens, seed=1)
     session.settings = replace(session.settings, controls=controls, seed_fixed=True)
-    app = Yinchuang(session, load=lambda name: handle)
-    app.driver_class = _Nowhere
+    app = Watched()
     alone: list[_Ran] = []
     under: list[_Ran] = []
     async with app.run_test(headless=False, size=(120, 36)) as pilot:
@@ -140,15 +152,13 @@ def _alone(handle: ModelHandle, controls: Controls) -> _Ran:
     return _Ran(time.perf_counter() - began, time.process_time() - computed)
 
 
-async def _in_window(app: Yinchuang) -> _Ran:
+async def _in_window(app: Any) -> _Ran:
     """A run in the window that is only watched."""
+    app.ended.clear()
     began, computed, shown = time.perf_counter(), time.process_time(), app.writer.frames
     thread = time.thread_time()
     app.runs.submit("")
-    while app.runs.writing is not None:
-        await asyncio.sleep(0.005)
-        if time.perf_counter() - began > PATIENCE_S:
-            raise TimeoutError("the run did not end")
+    await asyncio.wait_for(app.ended.wait(), PATIENCE_S)
     return _Ran(
         time.perf_counter() - began,
         time.process_time() - computed,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from model.registry import ModelHandle
 
 
-READING_S = 0.25
+READING_S = 0.5
 """The meter is read this often, in seconds, and at full pace the table filled: figures that
 change faster are not read."""
 CYCLE: tuple[CacheMode, ...] = ("on", "off", "race")

@@ -142,3 +142,4 @@ def settle() -> None:
     collector's sight. It stays as long as the process, and going through it once again
     would stop text and keys for a tenth of a second every few thousand characters."""
     gc.freeze()
+    gc.set_threshold(10_000, 20, 20)  # every step of a poem is kept: few of them are garbage

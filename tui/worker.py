@@ -26,7 +26,7 @@ from tui.session import BY_KEY, UNLIMITED
 
 FRAME_S = 1 / 30
 """Steps are gathered this long, so that the window redraws at most this often."""
-SHARE = 0.08
+SHARE = 0.05
 """What showing steps may cost, as a part of what writing them does; frames grow rarer where it
 is more."""
 SLOWEST_FRAME_S = 0.2
@@ -146,7 +146,7 @@ class Writer:
         turn = time.monotonic()
         for event in order.steps(
             lambda: self.controls,
-            lambda: self._pace != UNLIMITED or self._due(batch),
+            lambda: self._wanted(batch),
             lambda: self._current != run_id,
         ):
             if isinstance(event, Finished):
@@ -154,10 +154,24 @@ class Writer:
                 self._post(RunFinished(run_id, event))
                 return
             batch.steps.append(event)
+            if self._nothing_to_do(run_id, batch):
+                continue
             pause = 1 / self._pace if self._pace else 0.0
             # a model slower than the pace is not made up for by a burst later
             turn = max(turn, time.monotonic() - pause) + pause
             self._rest(run_id, batch, turn)
+
+    def _wanted(self, batch: _Batch) -> bool:
+        """Whether the next step shall be inspected: at full pace only the one that is shown,
+        which is the last of its batch."""
+        batch.due = self._due(batch)
+        return batch.due or self._pace != UNLIMITED
+
+    def _nothing_to_do(self, run_id: int, batch: _Batch) -> bool:
+        """At full pace most tokens pass without a lock: each of these is read whole, and what
+        changes now is seen at the next token."""
+        quiet = not batch.due and not self._errands
+        return quiet and self._pace == UNLIMITED and self._current == run_id
 
     def _due(self, batch: _Batch) -> bool:
         """Whether the window shall be given what has gathered. On the writing thread."""
@@ -176,7 +190,8 @@ class Writer:
         while True:
             self._run_errands()
             with self._changed:
-                if batch.steps and self._due(batch):
+                due = batch.due if self._pace == UNLIMITED else self._due(batch)
+                if batch.steps and due:
                     self._awaited = True
                     batch.post()
                 if self._current != run_id:
@@ -224,6 +239,8 @@ class _Batch:
         self.steps: list[Step] = []
         self.posted_at = 0.0
         """Monotonic seconds; long ago at first, so that the first step is shown at once."""
+        self.due = True
+        """The window shall be given what has gathered when the step at hand is written."""
         self.computed_at = 0.0
         """What the writing thread had computed by then, in seconds."""
         self._run_id = run_id
