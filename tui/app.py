@@ -80,6 +80,7 @@ class Yinchuang(Commands):
         self._chat = chat
         self._room: Room | None = None
         self._on_leaving: Callable[[int], None] = lambda code: None
+        self._left = False
         self.broken = ""
         """What went wrong where the app had to end, for a line after it has."""
         self.writer = Writer(self.post_message, log_file)
@@ -244,6 +245,7 @@ class Yinchuang(Commands):
 
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
+        self._left = True
         self._on_leaving(code)
         self.laboratory.bench.stop()
         self.pair.drop()
@@ -266,6 +268,9 @@ class Yinchuang(Commands):
         self._on_leaving = call
 
     def _handle_exception(self, error: Exception) -> None:
+        if self._left:  # panes may still have been on their way in when the reader left
+            log.warning("on the way out", exc_info=error)
+            return
         # Textual would print a traceback; a reader gets a line, and the log the rest
         log.error("the window broke", exc_info=error)
         if self.is_headless:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from model.config import Controls
@@ -15,7 +17,10 @@ from tests.tui.window import (
     write,
     write_to,
 )
+from tui.app import Yinchuang
 from tui.commands import COMMANDS
+from tui.instruments import Instruments
+from tui.panes.speed import SpeedPane
 
 CONTROLS = Controls(max_tokens=40, seed=5)
 
@@ -85,3 +90,21 @@ async def test_focus_goes_from_pane_to_pane_however_fast_the_key_is_pressed():
         for name in ("probabilities", "sampler", "form", "speed", "probabilities"):
             await pilot.press("f9")
             await wait_until(pilot, lambda n=name: app.main.query_one(f"#{n}").has_focus_within)
+
+
+@pytest.mark.parametrize("pane", [Instruments, SpeedPane])
+async def test_leaving_while_the_panes_arrive_is_no_fault(monkeypatch, pane):
+    """On a slow machine ^Q comes before the instruments do; Textual then mounts nothing more,
+    and what a pane looks for in itself is not there."""
+    app = Yinchuang(session_of(), load=lambda name: endless())
+    compose = pane.compose
+
+    def leaving(self):
+        app.leave(0)
+        yield from compose(self)
+
+    monkeypatch.setattr(pane, "compose", leaving)
+    async with asyncio.timeout(60):
+        await app.run_async(headless=True, size=(120, 36))
+    assert app.return_code == 0
+    assert app.broken == ""
