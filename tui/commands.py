@@ -121,8 +121,8 @@ BESIDE: tuple[Command, ...] = tuple(
         ("single", "f4", "One more", "Let each write one token and wait for the next press."),
         ("write", "f5", "Write", "Let both write from the opening, as Enter there does; at each "
          "press another pair, from another seed unless it is fixed."),
-        ("model(0)", "f6", "Left model", "Choose the model on the left."),
-        ("model(1)", "f7", "Right model", "Choose the model on the right."),
+        ("model(0)", "f6", "Model ◂", "Choose the model on the left."),
+        ("model(1)", "f7", "Model ▸", "Choose the model on the right."),
         ("other", "f8", "Side", "Go to the other column; where one has room, show it."),
         ("pane", "f9", "Pane", "Go to the next part of this column: poem, table, meter."),
         ("knobs", "f10", "Settings", "Show the sampler and the form, or hide them. They hold for "
