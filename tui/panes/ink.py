@@ -10,6 +10,7 @@ from itertools import groupby
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -41,11 +42,20 @@ class Ink:
         """The widget's own style with the components ``names`` laid over it in turn."""
         style = self._known.get(names)
         if style is None:
-            style = self._widget.rich_style
+            style = under = self._widget.rich_style
             for name in names:
                 style += self._widget.get_component_rich_style(name, partial=True)
+                style += self._blended(name, under)
             self._known[names] = style
         return style
+
+    def _blended(self, name: str, under: Style) -> Style:
+        """A component's ground over the one ``under`` it. A rich style knows no transparency:
+        12 % of the ink's colour as a ground would be the ink's colour, and nothing to read."""
+        ground = self._widget.get_component_styles(name).background
+        if under.bgcolor is None or not 0 < ground.a < 1:
+            return Style()
+        return Style(bgcolor=(Color.from_rich_color(under.bgcolor) + ground).rich_color)
 
     def of(self, glyph: Glyph, *, marked: bool, shaded: bool, part: str = "") -> Style:
         """A character's style. ``marked``: under the cursor. ``part``: which part of a piece
@@ -87,7 +97,8 @@ class Ink:
 
         def look(place: int) -> tuple[Style, int]:
             glyph = glyphs[place]
-            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded)
+            part = _part(glyphs, place)
+            style = self.of(glyph, marked=glyph.index == cursor, shaded=shaded, part=part)
             if selection is not None and place in selected:
                 style += selection
             # Textual counts a selection's characters from the start of their segment, so what
@@ -113,6 +124,17 @@ class Ink:
 
     def _filled(self, segments: list[Segment], width: int) -> Strip:
         return Strip(segments).adjust_cell_length(width, self.named())
+
+
+def _part(glyphs: Sequence[Glyph], place: int) -> str:
+    """Which part of a piece of several characters stands at ``place``; empty for a token of
+    one character and for the opening."""
+    index = glyphs[place].index
+    if index < 0:
+        return ""
+    if place + 1 < len(glyphs) and glyphs[place + 1].index == index:
+        return "joined"
+    return "last" if place and glyphs[place - 1].index == index else ""
 
 
 @lru_cache(maxsize=4096)

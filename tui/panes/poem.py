@@ -37,6 +37,7 @@ class PoemPane(ScrollView, can_focus=True):
     ALLOW_SELECT = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("opening", "forced", "chosen", "cursor", "reading", "more", "hint"),
+        *("piece", "joined"),
         *("shade0", "shade1", "shade2", "shade3", "shade4"),
     }
     DEFAULT_CSS = """
