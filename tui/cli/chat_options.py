@@ -62,6 +62,9 @@ class ChatFlags(SamplerFlags):
     keep: Annotated[
         bool, switch("--keep", "Keep a single question in the history too, as talks are.")
     ] = False
+    window: Annotated[
+        bool, switch("--window", "Open the chat in the window, where its own settings hold.")
+    ] = False
     json: Json = False
 
 
