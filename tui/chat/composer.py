@@ -6,7 +6,10 @@ conversations.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult, Location
 
@@ -17,8 +20,15 @@ NEW_LINE = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j"})
 """Terminals differ in which of these they tell apart from Enter; ^J works in all."""
 
 
-class Composer(TextArea):
+class Composer(TextArea, inherit_bindings=False):
     """Enter sends."""
+
+    # the function keys are the screen's, and would stand in the footer twice
+    BINDINGS: ClassVar[list[BindingType]] = [
+        binding
+        for binding in TextArea.BINDINGS
+        if not (isinstance(binding, Binding) and binding.key in ("f6", "f7"))
+    ]
 
     DEFAULT_CSS = """
     Composer {

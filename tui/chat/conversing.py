@@ -180,10 +180,11 @@ class Conversing(Looking):
         if first and self.left_out:
             self._tell_left_out()
         self.view.grow(turn, message.steps)
+        seen = [i for i, step in enumerate(message.steps, -len(message.steps)) if step.inspection]
+        if seen and self.at.cursor is None and self.at.reply is turn:
+            self.show_step(len(turn.steps) + seen[-1])
         if time.monotonic() >= self._read_at + READING_S:
             self.show_speed()
-            if self.at.cursor is None and self.at.reply is turn:
-                self.show_step()
             self.view.show_state()
 
     def finished(self, message: RunFinished) -> None:

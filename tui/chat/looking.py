@@ -135,13 +135,14 @@ class Looking:
         speaker = self.speaker
         self.view.show_speed(speaker.reading(), self.controls.cache, speaker.full_cache_bytes)
 
-    def show_step(self) -> None:
-        """Fill the table with the token looked at, as it was or would be."""
+    def show_step(self, index: int | None = None) -> None:
+        """Fill the table with the token looked at, or one of the shown reply, as it was or
+        would be."""
         reply = self.at.reply
         self._inspector.show(
             self.view,
             reply,
-            self.at.index,
+            self.at.index if index is None else index,
             self.controls,
             live=reply is not None and reply is self.writing and self.at.cursor is None,
             again=lambda: self._order(reply),

@@ -18,7 +18,7 @@ ENDS = {
     "stop_string": "ended by a stop string",
     "dead_end": "no way on",
 }
-CUT = "┄ left out from here up: the model no longer reads it ┄"
+CUT = "┄ what stands above is no longer read ┄"
 
 
 def being_written(turn: Turn) -> bool:

@@ -77,7 +77,6 @@ class Room:
                 self._restore()
                 self.talk.speaker.load()
             self.screen = ChatScreen(self)
-            self.talk.view = self.screen
             self._app.push_screen(self.screen, lambda _: self._closed())
 
     def _closed(self) -> None:
@@ -167,7 +166,7 @@ class Room:
         """Write down in the session how things stand, for ``_restore``."""
         if not self._begun:
             return
-        draft = self.screen.draft if self.screen is not None else self.draft
+        draft = self.draft if isinstance(self.talk.view, Nobody) else self.talk.view.draft
         self._app.session.chat = {
             "model": self.talk.speaker.name,
             "work": self.talk.at.dialogue.work,

@@ -70,6 +70,7 @@ class ChatScreen(ArrangedScreen):
 
     def on_mount(self) -> None:
         """Show the conversation, then the instruments."""
+        self._talk.view = self
         self.query_one(Composer).put(self._aside)
         self._show_mode("ask")
         self._talk.show_turns()

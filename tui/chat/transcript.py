@@ -131,10 +131,15 @@ class Transcript(ScrollView, can_focus=True):
 
     # setting
 
+    @property
+    def _width(self) -> int:
+        """Cells of a row, beside the scroll bar."""
+        return self.scrollable_content_region.width
+
     def _set_anew(self) -> None:
         """Set the newest turns, as many as are in sight; the others follow in the pauses."""
         self._unset = len(self._pages)
-        width = self.size.width
+        width = self._width
         if width:
             room = self.size.height
             while self._unset and room > 0:
@@ -165,7 +170,7 @@ class Transcript(ScrollView, can_focus=True):
     def _fill(self, down_to: int | None = None) -> None:
         """Set turns above: for a while, or all from one on."""
         ends = time.monotonic() + BUDGET_S
-        before, width = self._tops[-1], self.size.width
+        before, width = self._tops[-1], self._width
         while self._unset and width:
             wanted = time.monotonic() < ends if down_to is None else self._unset > down_to
             if not wanted:
@@ -198,7 +203,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def on_resize(self, event: events.Resize) -> None:
         """Break the rows for the new width."""
-        if any(page.width != self.size.width for page in self._pages):
+        if any(page.width != self._width for page in self._pages):
             self._set_anew()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -215,11 +220,11 @@ class Transcript(ScrollView, can_focus=True):
         page, number = self._pages[place], y - self._tops[place]
         if page.cut:
             if number == 0:
-                return [Segment(fit(CUT, self.size.width), self._ink.named("cut"))]
+                return [Segment(fit(CUT, self._width), self._ink.named("cut"))]
             number -= 1
         if number == 0:
             here = page.turn.id == self._chosen
-            words = fit(f"{'▸ ' if here else ''}{page.heading}", self.size.width).rstrip()
+            words = fit(f"{'▸ ' if here else ''}{page.heading}", self._width).rstrip()
             return [Segment(words, self._ink.named("here" if here else "role"))]
         return page.line(number - 1)
 

@@ -121,7 +121,8 @@ def markdown_lines(text: str, width: int) -> list[Segments]:
 def _blocks(text: str, tokens: Sequence[Token]) -> list[str]:
     """``text`` cut where each outermost block of its ``tokens`` begins."""
     starts = [t.map[0] for t in tokens if t.level == 0 and t.map and t.nesting >= 0]
-    lines = [f"{line}\n" for line in text.split("\n")]  # the parser knows no other line end
+    # the parser knows no other line end
+    lines = [*(f"{line}\n" for line in text.split("\n")[:-1]), text.rpartition("\n")[2]]
     ends = [*starts[1:], len(lines)] if starts else []
     return ["".join(lines[at:end]) for at, end in zip(starts, ends, strict=True)]
 
@@ -179,12 +180,12 @@ class Growing:
         yield from closed
         if len(self._open) <= MOST:
             return
-        at = max(self._open.rfind("\n", 0, -1), self._open.rfind(" ", 0, -1)) + 1
+        code = bool(tokens) and tokens[-1].type == "fence"  # what is left is code as well
+        opener = self._open.partition("\n")[0] + "\n" if code else ""
+        at = self._open.rfind("\n", 0, -1) + 1
+        if not code:
+            at = max(at, self._open.rfind(" ", 0, -1) + 1)
         at = at if at > MOST // 2 else MOST
-        opener = ""
-        if tokens and tokens[-1].type == "fence":  # what is left is code as well
-            at = self._open.rfind("\n", 0, -1) + 1 or at
-            opener = self._open.splitlines()[0] + "\n"
         block, self._open = self._open[:at], opener + self._open[at:]
         yield block
         self._joins = True

@@ -15,6 +15,10 @@ from tui.view import Tone
 class ChatView(Protocol):
     """The screen, or nobody while it is closed."""
 
+    @property
+    def draft(self) -> str:
+        """What is being typed."""
+
     def show_turns(self, dialogue: Dialogue, chosen: str | None, left_out: int) -> None:
         """Show the path of a conversation. ``chosen``: the turn that is stood on, ``None`` the
         newest; ``left_out``: messages, system prompt aside, that are read no more."""
@@ -49,6 +53,8 @@ class ChatView(Protocol):
 
 class Nobody:
     """The view while the chat's screen is closed."""
+
+    draft = ""
 
     def show_turns(self, dialogue: Dialogue, chosen: str | None, left_out: int) -> None:
         """Nothing is shown."""
