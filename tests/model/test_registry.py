@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from corpora.forms import is_han
+from corpora.poems import PUNCTUATION
 from model.checkpoint import save_checkpoint
 from model.errors import CheckpointError, InputError
 from model.registry import DEFAULT_MODEL, ModelSpec, find, load, specs
@@ -67,3 +69,15 @@ def test_the_fingerprint_follows_the_file(mine: Path, tmp_path: Path) -> None:
     assert load(find(str(copy))).fingerprint == first, "the content counts, not the name"
     save_checkpoint(mine, tiny_gpt(seed=2), CHARACTERS, {})
     assert load(find(str(mine))).fingerprint["checkpoint"] != first["checkpoint"]
+
+
+@pytest.mark.parametrize(
+    "spec", [s for s in specs() if s.kind == "own" and s.available], ids=lambda spec: spec.name
+)
+def test_shipped_vocabularies_hold_han_and_marks_alone(spec: ModelSpec) -> None:
+    """Of the corpus's dirt (notes, digits, □, private use) nothing can be written."""
+    tokenizer = load(spec).tokenizer
+    drawn = {*range(tokenizer.vocab_size)} - tokenizer.special_ids  # which are never drawn
+    texts = {tokenizer.decode([token]) for token in drawn} - {"\ufffd"}  # bytes
+    assert len(texts) > 1000
+    assert [c for text in texts for c in text if not (is_han(c) or c in PUNCTUATION)] == []
