@@ -1,17 +1,23 @@
-"""Two models side by side in the window, tiny and scripted ones."""
+"""Two models side by side: what they write, with what, and what is said where they cannot."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from pathlib import Path
-
-import pytest
-from textual.widgets import OptionList
-
-from model.generate import Generator, Prompt
-from model.registry import ModelHandle, ModelSpec
-from model.steps import Step
-from tests.helpers import PIECES, Endless, ScriptedModel, tiny_gpt
+from tests.helpers import PIECES, ScriptedModel
+from tests.tui.beside.columns import (
+    alone,
+    beside,
+    both_written,
+    both_written_right,
+    branches,
+    columns,
+    head,
+    lively_pieces,
+    opening,
+    pane,
+    pieces_of,
+    poem,
+    text_of,
+)
 from tests.tui.window import (
     Held,
     endless,
@@ -19,117 +25,17 @@ from tests.tui.window import (
     handle_of,
     notices,
     session_of,
-    type_text,
     wait_until,
-    write,
     write_to,
 )
 from tui.app import Yinchuang
 from tui.beside.figures import Figures
-from tui.beside.pane import ColumnHead
-from tui.cells import cell_len
-from tui.commands import BESIDE
 from tui.panes.opening import OpeningPane
 from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.panes.speed import SpeedReadout
 from tui.session import BY_KEY, UNLIMITED, FormSettings
 from tui.widgets.fields import Refusal
-
-
-def pieces_of(model, name="pieces"):
-    """A loaded model whose tokens are pieces."""
-    return ModelHandle(ModelSpec(name, Path("none")), model, PIECES, {}, {})
-
-
-def lively_pieces():
-    """A random model of pieces that never ends a poem."""
-    return Held(Endless(tiny_gpt(PIECES.vocab_size, block_size=96), PIECES.end_id))
-
-
-@asynccontextmanager
-async def beside(left=None, right=None, *, size=(120, 36), session=None, **options):
-    """The app with both models loaded and on show, the window's own one apart."""
-    handles = {
-        "tiny": handle_of(endless(), "tiny"),
-        "left": left or handle_of(endless(2), "left"),
-        "right": right or pieces_of(lively_pieces(), "right"),
-    }
-    app = Yinchuang(
-        session or session_of(), load=handles.__getitem__, pair=("left", "right"), **options
-    )
-    async with app.run_test(size=size, notifications=True) as pilot:
-        await wait_until(pilot, lambda: app.runs.handle is not None)
-        await pilot.press("alt+s")
-        await wait_until(
-            pilot, lambda: all(c.runs.handle is not None for c in columns(app)) and columns(app)
-        )
-        await wait_until(pilot, lambda: app.screen is app.pair.screen)
-        yield app, pilot
-        for handle in handles.values():
-            if isinstance(handle.model, Held):
-                handle.model.free()
-        app.pair.drop()
-        app.runs.drop()
-        await wait_until(pilot, lambda: not any(held(app)))
-
-
-def columns(app):
-    return app.pair.columns
-
-
-def held(app):
-    """Which models are in use."""
-    handles = [c.runs.handle for c in columns(app)] + [app.runs.handle]
-    return [handle is not None and handle.lock.locked() for handle in handles]
-
-
-def branches(app):
-    return [column.session.branch for column in columns(app)]
-
-
-def pane(app, place, kind):
-    return app.pair.screen.panes[place].query_one(kind)
-
-
-def poem(app, place):
-    return pane(app, place, PoemPane)._verse.text(None, None).replace("\n", "")
-
-
-def text_of(app, place):
-    """What a column has written, without line ends."""
-    return branches(app)[place].text.replace("\n", "")
-
-
-def head(app, place):
-    return pane(app, place, ColumnHead).plain()
-
-
-async def both_written(app, pilot):
-    await wait_until(pilot, lambda: all(b is not None and b.finished for b in branches(app)))
-    await wait_until(pilot, lambda: not any(c.busy for c in columns(app)))
-
-
-async def opening(app, pilot, text):
-    """Type an opening and press Enter."""
-    app.pair.screen.query_one(OpeningPane).focus()
-    await pilot.pause()
-    if text:
-        await type_text(pilot, text)
-    await pilot.press("enter")
-
-
-def alone(column, settings):
-    """The tokens that the engine writes without any window."""
-    handle = column.runs.handle
-    run = Generator(
-        handle.model._model,
-        handle.tokenizer,
-        Prompt(settings.opening),
-        settings.controls,
-        constraint=settings.form.constraint(),
-    )
-    return tuple(event.token for event in run if isinstance(event, Step))
 
 
 async def test_both_continue_one_opening_with_one_seed_each_with_its_table_and_meter():
@@ -318,28 +224,6 @@ async def test_they_go_on_behind_the_poem_which_writes_with_the_same_model():
         assert poem(app, 0) == text_of(app, 0)
 
 
-async def test_a_model_is_chosen_for_one_column_and_what_cannot_be_loaded_is_said_there():
-    async with beside() as (app, pilot):
-        await opening(app, pilot, "白日")
-        await both_written(app, pilot)
-        await pilot.press("f7")
-        await wait_until(pilot, lambda: len(app.screen_stack) == 3)
-        options = app.screen.query_one(OptionList)
-        ids = [options.get_option_at_index(at).id for at in range(options.option_count)]
-        assert {"left", "right", "tiny", "tang-small"} <= set(ids)
-        options.highlighted = ids.index("tiny")
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: columns(app)[1].runs.handle.spec.name == "tiny")
-        await wait_until(pilot, lambda: "tiny" in head(app, 1))
-        app.pair.load(0, "[/no such]")
-        await wait_until(pilot, lambda: "not loaded" in head(app, 0))
-        assert "[/no such]" in head(app, 0) and "no such" in pane(app, 0, Refusal).text
-        await pilot.press("f5")
-        await wait_until(
-            pilot, lambda: branches(app)[1].model == "tiny" and branches(app)[1].finished
-        )
-
-
 async def test_a_run_that_breaks_is_said_in_its_column_and_the_other_ends_its_poem():
     left = handle_of(endless(2), "left")
     left.model.error = RuntimeError("out of [/ink]")
@@ -348,79 +232,6 @@ async def test_a_run_that_breaks_is_said_in_its_column_and_the_other_ends_its_po
         await both_written(app, pilot)
         assert "out of [/ink]" in pane(app, 0, Refusal).text
         assert [b.finished.reason for b in branches(app)] == ["error", "length"]
-
-
-@pytest.mark.parametrize(
-    ("size", "shown"),
-    [
-        ((60, 20), {"-one", "-low"}),
-        ((79, 24), {"-one", "-low"}),
-        ((80, 24), {"-low"}),
-        ((70, 60), {"-stacked", "-low"}),
-        ((120, 36), set()),
-        ((200, 60), set()),
-        ((50, 15), {"-small", "-one", "-low"}),
-    ],
-)
-async def test_it_has_room_at_every_size(size, shown):
-    async with beside(size=size) as (app, pilot):
-        await opening(app, pilot, "白日")
-        await both_written(app, pilot)
-        screen = app.pair.screen
-        layout = {"-one", "-low", "-stacked", "-small"}
-        await wait_until(pilot, lambda: {c for c in layout if screen.has_class(c)} == shown)
-        if "-small" in shown:
-            assert screen.query_one("#too-small").display
-            return
-        seen = [pane for pane in screen.panes if pane.display]
-        assert len(seen) == (1 if "-one" in shown else 2)
-        for column in seen:
-            assert column.region.right <= size[0] and column.region.width >= 40
-            assert column.query_one(PoemPane).size.height >= 2
-            table, readout = column.query_one(ProbabilitiesPane), column.query_one(SpeedReadout)
-            assert table.size.height >= 9
-            assert (readout.size.height > 0) != ("-low" in shown)
-            lines = [*column.query_one(Figures).plain().split("\n"), *table.plain().split("\n")]
-            assert max(map(cell_len, lines)) <= column.size.width
-        if "-one" in shown:
-            await pilot.press("f8")
-            await wait_until(pilot, lambda: screen.panes[1].display)
-            assert not screen.panes[0].display
-        await pilot.press("f10")
-        await wait_until(pilot, lambda: screen.query_one("#knobs").display)
-        assert screen.query_one("#knobs").region.right <= size[0]
-
-
-async def test_a_resize_behind_the_poem_is_seen_on_the_way_back():
-    async with beside() as (app, pilot):
-        await opening(app, pilot, "白日")
-        await both_written(app, pilot)
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: app.screen is app.main)
-        await pilot.resize_terminal(70, 24)
-        await wait_until(pilot, lambda: app.size.width == 70)
-        await pilot.press("alt+s")
-        await wait_until(pilot, lambda: app.pair.screen.has_class("-one"))
-        await wait_until(pilot, lambda: pane(app, 0, PoemPane).region.width == 70)
-        assert poem(app, 0) == text_of(app, 0)
-
-
-async def test_the_opening_is_the_windows_and_hostile_text_is_text():
-    async with beside() as (app, pilot):
-        await opening(app, pilot, "[/b]白日[")
-        await wait_until(pilot, lambda: pane(app, 0, Refusal).text)
-        assert "[" in pane(app, 0, Refusal).text
-        await both_written_right(app, pilot)
-        await pilot.press("alt+s")
-        await wait_until(pilot, lambda: app.screen is app.main)
-        assert app.main.query_one(OpeningPane).value == app.session.settings.opening
-        await write(app, pilot, "白日")
-        await finished(app, pilot)
-
-
-async def both_written_right(app, pilot):
-    """The column that can spell anything has ended."""
-    await wait_until(pilot, lambda: branches(app)[1] and branches(app)[1].finished)
 
 
 async def test_what_is_written_before_a_model_is_there_waits_for_it():
@@ -432,41 +243,3 @@ async def test_what_is_written_before_a_model_is_there_waits_for_it():
         assert "waits for the model" in head(app, 0)
         columns(app)[0].conductor.model_ready(handle)
         await both_written(app, pilot)
-
-
-async def test_its_commands_are_in_the_palette_and_on_the_help_page():
-    async with beside() as (app, pilot):
-        offered = [command.title for command in app.get_system_commands(app.screen)]
-        assert len(offered) == len(BESIDE)
-        await pilot.press("f1")
-        await wait_until(pilot, lambda: len(app.screen_stack) == 3)
-        shown = str(app.screen.query_one("Static").render())
-        assert all(command.about in shown for command in BESIDE)
-
-
-async def test_copying_and_saving_take_the_column_that_one_is_in(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    async with beside(right=handle_of(endless(3), "right")) as (app, pilot):
-        await pilot.press("ctrl+s")
-        await wait_until(pilot, lambda: "no poem to save" in notices(app))
-        await opening(app, pilot, "白日")
-        await both_written(app, pilot)
-        await pilot.press("f8", "ctrl+s")
-        await wait_until(pilot, lambda: len(app.screen_stack) == 3)
-        app.screen.query_one("Input").value = str(tmp_path / "right.txt")
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: (tmp_path / "right.txt").exists())
-        written = (tmp_path / "right.txt").read_text(encoding="utf-8")
-        assert written.replace("\n", "") == text_of(app, 1)
-        await pilot.press("alt+c")
-        await wait_until(pilot, lambda: "OSC 52" in notices(app))
-
-
-async def test_quitting_while_both_write_ends_both():
-    async with beside() as (app, pilot):
-        app.set_pace(BY_KEY)
-        await opening(app, pilot, "白日")
-        await wait_until(pilot, lambda: all(b and b.steps for b in branches(app)))
-        await pilot.press("ctrl+q")
-        await wait_until(pilot, lambda: app._exit)
-        await wait_until(pilot, lambda: not any(held(app)))
