@@ -207,6 +207,8 @@ class Room:
 
     def take(self, message: Message) -> None:
         """What a thread of the chat has to tell."""
+        if self.screen is not None and self.screen.torn_down:
+            self.talk.view = Nobody()  # the window is being left
         talk, speaker = self.talk, self.talk.speaker
         if isinstance(message, m.StepsArrived):
             self._frames.show(message.run_id, lambda: talk.arrived(message))

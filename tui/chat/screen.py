@@ -20,6 +20,7 @@ from tui.chat.composer import Composer
 from tui.chat.dialogue import Dialogue, Turn
 from tui.chat.pages import state_words
 from tui.chat.transcript import Transcript
+from tui.chat.view import Nobody
 from tui.commands import CHAT, CHAT_FOOTER, Command, bindings
 from tui.panes.poem import PoemPane
 from tui.panes.status import StatusLine
@@ -240,7 +241,13 @@ class ChatScreen(ArrangedScreen):
     def action_poem(self) -> None:
         """Back to the poem; what is being typed stays."""
         self._room.draft = self.draft
+        self._talk.view = Nobody()
         self.dismiss()
+
+    @property
+    def torn_down(self) -> bool:
+        """Its parts have gone, or are not there yet."""
+        return not self.query(Transcript) or not self.query(Composer)
 
     def stop_writing(self) -> bool:
         """What ^C does before it quits."""
