@@ -67,18 +67,24 @@ class Historian:
         if history is None:
             return True
         try:
-            if hit.work.kind == "chat":
-                self._app.show_chat(hit.work.id, hit.turn if hit.marks else "")
+            if hit.work.kind == "chat":  # once the history has been left: it is in front still
+                self._app.call_later(self._show_chat, hit)
                 return True
             told = bring_back(self._app.session, history, hit.work, hit.turn)
         except UserError as error:
             self._app.main.say(str(error), "error")
             return False
-        self._app.show_poem()
+        self._app.call_later(self._app.show_poem)
         self._app.conductor.show_all()
         if told:
             self._app.main.say(told, "error")
         return True
+
+    def _show_chat(self, hit: Hit) -> None:
+        try:
+            self._app.show_chat(hit.work.id, hit.turn if hit.marks else "")
+        except UserError as error:
+            self._app.main.say(str(error), "error")
 
     def rename(self, work: Work) -> None:
         """Ask for another title."""

@@ -23,6 +23,8 @@ from tests.tui.window import (
     write_to,
 )
 from tui.cells import cell_len
+from tui.chat.screen import ChatScreen
+from tui.chat.transcript import Transcript
 from tui.commands import HISTORY
 from tui.history import Unavailable, open_history
 from tui.history_screen import HistoryScreen, QueryField
@@ -179,18 +181,18 @@ async def test_typing_searches_and_marks_what_it_finds(path):
         assert app.screen.query_one(QueryField).value == "夜来 风雨"
 
 
-async def test_a_conversation_is_read(path):
+async def test_a_conversation_opens_in_the_chat(path):
     conversation(path, "Why [red]?", "Because [/bold].\x1b[31m")
     async with kept(path) as (app, pilot):
-        screen = await opened(app, pilot, rows=1)
+        await opened(app, pilot, rows=1)
         await pilot.press("enter")
-        await wait_until(pilot, lambda: app.screen is not screen)
-        page = "".join(str(static.content) for static in app.screen.query("Static"))
-        assert "Why [red]?" in page
-        assert "smollm2 (stopped)" in page
-        assert "Because [/bold].U+001B[31m" in page
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: app.screen is screen)
+        await wait_until(pilot, lambda: isinstance(app.screen, ChatScreen))
+        pane = app.screen.query_one(Transcript)
+        await wait_until(pilot, lambda: "Why [red]?" in pane.plain())
+        assert "smollm2 · stopped" in pane.plain()
+        assert "Because [/bold].U+001B[31m" in pane.plain()
+        await pilot.press("f11")
+        await wait_until(pilot, lambda: app.screen is app.main)
 
 
 async def test_kinds(path):
