@@ -69,6 +69,11 @@ class Composer(TextArea, inherit_bindings=False):
             return
         await super()._on_key(event)
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._replace_via_keyboard(event.text, *self.selection)
+
     def _replace_via_keyboard(
         self, insert: str, start: Location, end: Location
     ) -> EditResult | None:

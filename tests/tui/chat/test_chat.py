@@ -176,9 +176,9 @@ async def test_tokens_are_looked_at_and_a_fork_grows_from_one():
         fork = app.room.talk.at.reply
         assert fork.tokens[: TOKENS - 3] == (*reply.tokens[: TOKENS - 4], taken)
         assert fork.chosen == {TOKENS - 4} and fork.parent == reply.parent
-        assert "2 of 2" in transcript(app)
         await pilot.press("f3")
         assert screen.query_one(Transcript).display
+        await wait_until(pilot, lambda: "2 of 2" in transcript(app))
 
 
 async def test_a_system_prompt_begins_the_conversation_again_beside_the_old_one():
