@@ -104,6 +104,12 @@ def specs() -> list[ModelSpec]:
             licence="MIT",
         ),
         ModelSpec(
+            "verse-bpe",
+            WEIGHTS / "verse-bpe.safetensors",
+            "pieces of Tang and Song verse instead of characters; knows every character",
+            licence="MIT",
+        ),
+        ModelSpec(
             SMOLLM2.name_here,
             installed_file(SMOLLM2, ".gguf"),
             SMOLLM2.what,
