@@ -154,12 +154,15 @@ class Writer:
                 self._post(RunFinished(run_id, event))
                 return
             batch.steps.append(event)
-            if self._nothing_to_do(run_id, batch):
+            due, batch.due = batch.due, None
+            if due is None:  # a source that inspects as it likes did not ask
+                due = self._due(batch)
+            if not due and self._nothing_to_do(run_id):
                 continue
             pause = 1 / self._pace if self._pace else 0.0
             # a model slower than the pace is not made up for by a burst later
             turn = max(turn, time.monotonic() - pause) + pause
-            self._rest(run_id, batch, turn)
+            self._rest(run_id, batch, turn, due)
 
     def _wanted(self, batch: _Batch) -> bool:
         """Whether the next step shall be inspected: at full pace only the one that is shown,
@@ -167,11 +170,10 @@ class Writer:
         batch.due = self._due(batch)
         return batch.due or self._pace != UNLIMITED
 
-    def _nothing_to_do(self, run_id: int, batch: _Batch) -> bool:
+    def _nothing_to_do(self, run_id: int) -> bool:
         """At full pace most tokens pass without a lock: each of these is read whole, and what
         changes now is seen at the next token."""
-        quiet = not batch.due and not self._errands
-        return quiet and self._pace == UNLIMITED and self._current == run_id
+        return not self._errands and self._pace == UNLIMITED and self._current == run_id
 
     def _due(self, batch: _Batch) -> bool:
         """Whether the window shall be given what has gathered. On the writing thread."""
@@ -185,12 +187,12 @@ class Writer:
         full = self._pace == UNLIMITED
         return (time.thread_time() - batch.computed_at if full else waited) >= self._frame_s
 
-    def _rest(self, run_id: int, batch: _Batch, turn: float) -> None:
-        """Show what is due, run errands, and wait until it is the next token's turn."""
+    def _rest(self, run_id: int, batch: _Batch, turn: float, due: bool) -> None:
+        """Show what is ``due``, run errands, and wait until it is the next token's turn."""
         while True:
             self._run_errands()
             with self._changed:
-                due = batch.due if self._pace == UNLIMITED else self._due(batch)
+                due = due if self._pace == UNLIMITED else self._due(batch)
                 if batch.steps and due:
                     self._awaited = True
                     batch.post()
@@ -239,8 +241,9 @@ class _Batch:
         self.steps: list[Step] = []
         self.posted_at = 0.0
         """Monotonic seconds; long ago at first, so that the first step is shown at once."""
-        self.due = True
-        """The window shall be given what has gathered when the step at hand is written."""
+        self.due: bool | None = None
+        """Whether the window shall be given what has gathered when the step at hand is written;
+        None where nobody has asked yet."""
         self.computed_at = 0.0
         """What the writing thread had computed by then, in seconds."""
         self._run_id = run_id
