@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from model.pretrained.template import ChatTemplate
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_MODEL = "tang-small"
+DEFAULT_MODEL = "tang-base"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,12 @@ class ModelHandle:
         return f"{self.spec.name} {millions:.1f}M {self.precision}"
 
     @property
+    def read_songs(self) -> bool:
+        """Song poems were among what it was trained on in its last stage, beside Tang verse:
+        it then expects what both together have."""
+        return bool(self.training.get("data", {}).get("song_poems"))
+
+    @property
     def full_cache_bytes(self) -> int:
         """Bytes of keys and values at the longest context."""
         return self.model.new_cache().bytes_per_token * self.model.config.block_size
@@ -92,15 +98,15 @@ def specs() -> list[ModelSpec]:
     """Every model that has a name, the default first; ``smollm2`` is there once fetched."""
     return [
         ModelSpec(
-            "tang-small",
-            WEIGHTS / "tang-small.safetensors",
-            "the lesson's shape; default",
+            "tang-base",
+            WEIGHTS / "tang-base.safetensors",
+            "writes best; default",
             licence="MIT",
         ),
         ModelSpec(
-            "tang-base",
-            WEIGHTS / "tang-base.safetensors",
-            "deeper, longer block; slower",
+            "tang-small",
+            WEIGHTS / "tang-small.safetensors",
+            "the lesson's shape; faster",
             licence="MIT",
         ),
         ModelSpec(

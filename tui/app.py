@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("yinchuang")
 
-DEFAULT_MODEL = "tang-small"
+DEFAULT_MODEL = "tang-base"
 
 
 class Yinchuang(Commands):

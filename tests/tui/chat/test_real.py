@@ -11,6 +11,7 @@ from model.registry import find, load
 from tests.pretrained.makers import needs_extra
 from tests.tui.chat.talking import chatting, ended, send, steps_written, transcript
 from tests.tui.window import wait_until
+from tui.app import Yinchuang
 from tui.panes.probabilities import ProbabilitiesPane
 
 pytestmark = [
@@ -22,12 +23,19 @@ pytestmark = [
 QUESTION = "Write a two-sentence story about a lighthouse."
 
 
+def writes_with(app: Yinchuang, mode: str) -> bool:
+    """The newest step shown of the reply being written was computed so."""
+    now = app.room.replies.now
+    return now is not None and now.turn.steps[-1].controls.cache == mode
+
+
 async def test_it_answers_with_the_table_live_and_the_cache_changes_no_token():
     handle = load(find("smollm2"))
     replies = []
     async with chatting(handle) as (app, pilot):
         talk = app.room.talk
         greedy = replace(talk.controls, sampler=SamplerConfig(temperature=0.0), max_tokens=40)
+        app.room._writer.set_pace(10)  # keys come while it writes
         for toggled in (False, True):
             talk.set_controls(replace(greedy, cache="on"))
             await send(app, pilot, QUESTION) if not toggled else await pilot.press("f5")
@@ -36,8 +44,8 @@ async def test_it_answers_with_the_table_live_and_the_cache_changes_no_token():
             await wait_until(pilot, lambda t=table: t.selected is not None)
             if toggled:
                 await pilot.press("f2")
-                here = steps_written(app)
-                await wait_until(pilot, lambda n=here: not 0 <= steps_written(app) < n + 2)
+                # what is under way when the key is pressed is still written with the cache
+                await wait_until(pilot, lambda: writes_with(app, "off"))
                 await pilot.press("f2", "f2")  # past the race, to on
             await ended(app, pilot)
             replies.append(talk.at.reply)
