@@ -18,6 +18,8 @@ from tui.panes import cumulative
 from tui.panes.candidates import Row, header, layout, percent, row_line
 from tui.widgets.lines import Line, Lines, set_title, wrap
 
+MARKED = 3
+"""Lines under the table, and rows in it, that a step under other settings has at least."""
 HINT = "↑↓ choose · Enter fork here · ←→ step"
 
 
@@ -106,10 +108,12 @@ class ProbabilitiesPane(Lines, can_focus=True):
             return self._bare(self._step)
         inspection, chosen = self._inspection, self._chosen(self._step)
         count = len(inspection.candidates)
-        foot = _within(
-            self._foot(self._step, inspection, chosen, width), height - 1 - max(8, count)
-        )
-        rows = self._rows(width, max(1, height - len(foot) - 1), inspection, chosen)
+        below = height - 1 - max(8, count)
+        if self._would_be is not None:  # what a knob changes is what is being looked at
+            below = max(below, min(MARKED, height - 1 - MARKED))
+        foot = _within(self._foot(self._step, inspection, chosen, width), below)
+        room = max(1, height - len(foot) - 1)
+        rows = self._rows(width, room, inspection, (chosen, self._step.token))
         spare = max(0, height - 1 - len(rows) - len(foot))
         blank: list[Line] = [[]] * min(spare, 9 - count)  # so that a ninth row moves nothing
         return [header(layout(width)), *rows, *blank, *foot]
@@ -123,18 +127,24 @@ class ProbabilitiesPane(Lines, can_focus=True):
             [("its candidates are looked up when you stay here", "quiet")],
         ]
 
-    def _rows(self, width: int, room: int, inspection: Inspection, chosen: int) -> list[Line]:
-        """As many candidates as fit: the one under the cursor and the chosen one always."""
+    def _rows(
+        self, width: int, room: int, inspection: Inspection, sought: tuple[int, int]
+    ) -> list[Line]:
+        """As many candidates as fit: the one under the cursor and the ``sought`` tokens always,
+        in this order where there is not room for all."""
         count = len(inspection.candidates)
         at = min(self._row, count - 1)
         self._top = max(0, min(self._top, count - room), at - room + 1)
         self._top = min(self._top, at)
         shown = list(range(self._top, min(count, self._top + room)))
         tokens = [candidate.token for candidate in inspection.candidates]
-        if chosen in tokens and tokens.index(chosen) not in shown and room > 1:
-            shown.remove(shown[-1] if shown[-1] != at else shown[0])
-            shown = sorted([*shown, tokens.index(chosen)])
-        self._shown = shown
+        kept = [at, *(tokens.index(token) for token in sought if token in tokens)]
+        wanted = list(dict.fromkeys(kept))[:room]
+        for place in wanted:
+            if place not in shown:
+                shown.remove([i for i in shown if i not in wanted][-1])
+                shown.append(place)
+        self._shown = shown = sorted(shown)
         columns = layout(width)
         return [row_line(self._describe(i, inspection.candidates[i]), columns) for i in shown]
 
