@@ -21,7 +21,7 @@ from model.steps import Finished, Step
 from model.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
-    from model.pretrained.template import Message
+    from model.conversation import Message
 
 ROOM_SHARE = 4
 """One part in so many of the context is kept free for the reply, unless it may not be as long."""

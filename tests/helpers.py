@@ -14,9 +14,9 @@ from torch import Tensor
 from model.batch import BatchGenerator
 from model.cache import KVCache
 from model.config import CacheMode, Controls, GPTConfig
+from model.conversation import Message
 from model.generate import Generator
 from model.gpt import GPT
-from model.pretrained.template import Message
 from model.sentencepieces import SentencePieceTokenizer
 from model.steps import Finished, Step
 from model.tokenizers import CharTokenizer, Unknown

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from jinja2.exceptions import TemplateError
 from jinja2.ext import Extension, loopcontrols
@@ -19,24 +18,12 @@ from jinja2.nodes import Node
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from model.conversation import Message
 from model.errors import CheckpointError, InputError
 from model.pretrained.tokenizer import PretrainedTokenizer
 
-Role = Literal["system", "user", "assistant"]
-
 _PRIVATE = range(0xF0000, 0xFFFFE)
 """A plane of characters that mean nothing: they hold places in a text while it is rendered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Role
-    content: str
-    tokens: tuple[int, ...] = ()
-    """Where given, the turn's text as the model wrote it: its ids stay as they were, so that
-    a cache over them stays good. Control tokens among them are left out."""
 
 
 class ChatTemplate:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from model.chat import Talk, fit
 from model.config import Controls, SamplerConfig
+from model.conversation import Message
 from model.errors import InputError
-from model.pretrained.template import Message
 from model.steps import Finished, Step
 from tests.helpers import CHARACTERS, HAN, Endless, Marks, collect, tiny_gpt
 

@@ -115,7 +115,7 @@ def test_a_handle_writes_text_and_answers(folder: Path) -> None:
     assert handle.title == "tiny 0.1M float32"
     assert handle.full_cache_bytes == 64 * handle.model.new_cache().bytes_per_token
     assert handle.chat is not None
-    from model.pretrained.template import Message
+    from model.conversation import Message
 
     ids = handle.chat.encode([Message("user", "Where is the fox?")])
     controls = Controls(SamplerConfig(temperature=0.9), max_tokens=12, seed=4)

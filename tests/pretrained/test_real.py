@@ -35,7 +35,7 @@ def handle() -> ModelHandle:
 
 @pytest.fixture(scope="module")
 def answer(handle: ModelHandle) -> Callable[..., tuple[Ran, Held | None]]:
-    from model.pretrained.template import Message
+    from model.conversation import Message
 
     def ask(*said: Any, controls: Any = GREEDY, held: Held | None = None) -> Any:
         assert handle.chat is not None

@@ -27,7 +27,7 @@ CONTENTS = st.text(
 
 
 def messages_of(*contents: str, **last: Any) -> list[Any]:
-    from model.pretrained.template import Message
+    from model.conversation import Message
 
     roles: Any = ("user", "assistant")
     made = [Message(roles[i % 2], content) for i, content in enumerate(contents)]

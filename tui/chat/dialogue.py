@@ -16,7 +16,7 @@ from tui.chat.turns import Record, Turn
 from tui.history.records import new_id
 
 if TYPE_CHECKING:
-    from model.pretrained.template import Message
+    from model.conversation import Message
     from tui.history import Reply, Scribe
     from tui.history.reading import Reading
 
@@ -107,7 +107,7 @@ class Dialogue:
     def messages(self, before: str) -> list[Message]:
         """What a model reads before it writes the reply ``before``: replies as the tokens that
         they were, so that a cache over them stays good."""
-        from model.pretrained.template import Message
+        from model.conversation import Message
 
         return [
             Message(turn.role, turn.text, turn.tokens if turn.model == self.model else ())

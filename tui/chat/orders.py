@@ -16,8 +16,8 @@ from model.steps import Finished, Step
 
 if TYPE_CHECKING:
     from model.chat import Fitted, Talk
+    from model.conversation import Message
     from model.inspect_at import Kept
-    from model.pretrained.template import Message
     from model.registry import ModelHandle
 
 LOOK_S = 0.2

@@ -107,7 +107,7 @@ class Speaker:
         """Raises ``InputError`` where a question is too long to be read with all else left out."""
         if self.handle is None:
             return
-        from model.pretrained.template import Message
+        from model.conversation import Message
 
         said = [Message("system", system)] if system else []
         talk = self._talks[self.handle.spec.name]

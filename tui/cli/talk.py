@@ -16,8 +16,8 @@ from corpora.errors import UserError
 from model.chat import Reply as TalkReply
 from model.chat import Talk, ending
 from model.config import Controls
+from model.conversation import Message
 from model.errors import InputError
-from model.pretrained.template import Message
 from model.registry import ModelHandle
 from model.steps import Finished, Step
 from tui.cli.chat_options import ChatSettings

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from model.cache import KVCache
 from model.chat import Talk
 from model.config import Controls, GPTConfig
+from model.conversation import Message
 from model.errors import InputError
-from model.pretrained.template import Message
 from model.registry import ModelHandle, ModelSpec
 from model.steps import Step
 from tests.helpers import CHARACTERS, ByteTokenizer, Endless, Marks, tiny_gpt
