@@ -69,6 +69,7 @@ class Writer:
         self._pace = UNLIMITED
         self._permits = 0
         self._errands: deque[Callable[[], None]] = deque()
+        self._batch: _Batch | None = None
         self._awaited = False  # a batch is on its way and not shown yet
         self.frames = 0
         """Batches that the window has shown."""
@@ -115,6 +116,20 @@ class Writer:
             self._frame_s = min(SLOWEST_FRAME_S, max(FRAME_S, self._cost_s / SHARE))
             self._changed.notify_all()
 
+    @property
+    def writing(self) -> bool:
+        """A run is on that nobody has stopped."""
+        return bool(self._current)
+
+    def show_late(self) -> None:
+        """Send what has waited for as long as a frame may, because the model has not come to
+        its next token yet: otherwise the writing thread does."""
+        with self._changed:
+            batch = self._batch
+            if batch and batch.steps and not self._awaited and batch.waited >= SLOWEST_FRAME_S:
+                self._awaited = True
+                batch.post(batch.computed_at)
+
     def errand(self, work: Callable[[], None]) -> bool:
         """Let the running body do ``work``, which needs the model, between two tokens.
         False where nothing runs: the caller must find another thread for it."""
@@ -142,7 +157,7 @@ class Writer:
             self._end(run_id)
 
     def _stream(self, run_id: int, order: Source) -> None:
-        batch = _Batch(run_id, self._post)
+        batch = self._batch = _Batch(run_id, self._post)
         turn = time.monotonic()
         for event in order.steps(
             lambda: self.controls,
@@ -150,10 +165,12 @@ class Writer:
             lambda: self._current != run_id,
         ):
             if isinstance(event, Finished):
-                batch.post()
+                with self._changed:
+                    batch.post(time.thread_time())
                 self._post(RunFinished(run_id, event))
                 return
-            batch.steps.append(event)
+            with self._changed:
+                batch.steps.append(event)
             due, batch.due = batch.due, None
             if due is None:  # a source that inspects as it likes did not ask
                 due = self._due(batch)
@@ -171,13 +188,13 @@ class Writer:
         return batch.due or self._pace != UNLIMITED
 
     def _nothing_to_do(self, run_id: int) -> bool:
-        """At full pace most tokens pass without a lock: each of these is read whole, and what
-        changes now is seen at the next token."""
+        """At full pace most tokens pass so: each of these is read whole, and what changes now is
+        seen at the next token."""
         return not self._errands and self._pace == UNLIMITED and self._current == run_id
 
     def _due(self, batch: _Batch) -> bool:
         """Whether the window shall be given what has gathered. On the writing thread."""
-        waited = time.monotonic() - batch.posted_at
+        waited = batch.waited
         if self._awaited or waited < FRAME_S:
             return False
         if waited >= SLOWEST_FRAME_S:
@@ -195,7 +212,7 @@ class Writer:
                 due = due if self._pace == UNLIMITED else self._due(batch)
                 if batch.steps and due:
                     self._awaited = True
-                    batch.post()
+                    batch.post(time.thread_time())
                 if self._current != run_id:
                     return
                 if self._errands:
@@ -249,9 +266,14 @@ class _Batch:
         self._run_id = run_id
         self._send = post
 
-    def post(self) -> None:
-        """Send what has gathered."""
+    @property
+    def waited(self) -> float:
+        """Seconds since something was sent."""
+        return time.monotonic() - self.posted_at
+
+    def post(self, computed: float) -> None:
+        """Send what has gathered, when the writing thread has ``computed`` for so long."""
         if self.steps:
             self._send(StepsArrived(self._run_id, self.steps))
             self.steps = []
-        self.posted_at, self.computed_at = time.monotonic(), time.thread_time()
+        self.posted_at, self.computed_at = time.monotonic(), computed
