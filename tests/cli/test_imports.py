@@ -14,7 +14,12 @@ import importlib, pkgutil, sys
 for name in {packages}:
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, name + "."):
-        importlib.import_module(module.name)
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as missing:  # without the chat extra, what reads its models
+            needs = {{"transformers", "tokenizers", "gguf", "accelerate", "jinja2"}}
+            if not module.name.startswith("model.pretrained.") or missing.name not in needs:
+                raise
 """
 
 
