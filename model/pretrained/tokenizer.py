@@ -55,7 +55,8 @@ class PretrainedTokenizer:
             raise CheckpointError(f"its tokenizer.json cannot be read ({error})") from error
         self._plain.encode_special_tokens = True
         self._document = document
-        self._used = frozenset(self.parsing.get_vocab(with_added_tokens=True).values())
+        ids: dict[str, int] = self.parsing.get_vocab(with_added_tokens=True)
+        self._used = frozenset(ids.values())
         if max(self._used, default=0) >= vocab_size:
             raise CheckpointError(
                 f"its tokenizer has ids up to {max(self._used):,}, the model {vocab_size:,} tokens"
@@ -106,7 +107,7 @@ class PretrainedTokenizer:
         """The UTF-8 bytes that a token adds; none where it is special."""
         if token in self.special_ids:
             return b""
-        piece = self.parsing.id_to_token(token)
+        piece: str | None = self.parsing.id_to_token(token)
         if piece is None:
             return b""
         if token in self._added_ids:
@@ -140,7 +141,7 @@ class PretrainedTokenizer:
     def _start(self, bos: str | None) -> int:
         """What the tokenizer itself puts before a text; else what stands between the texts
         that such models are trained on; else whatever there is."""
-        first = self.parsing.encode("a", add_special_tokens=True).ids[:1]
+        first: list[int] = self.parsing.encode("a", add_special_tokens=True).ids[:1]
         if first and first[0] in self.control.values():
             return first[0]
         for written in (_BETWEEN_TEXTS, bos):
