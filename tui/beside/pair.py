@@ -55,6 +55,8 @@ class Pair:
         """Show both."""
         if self.screen is None:
             self._build()
+        else:
+            self._share_controls()
         assert self.screen is not None
         self._app.push_screen(self.screen, lambda _: self._app.conductor.show_all())
 
@@ -74,8 +76,14 @@ class Pair:
 
     def mounted(self) -> None:
         """The screen is there: load both models."""
+        self._share_controls()
         for place, name in enumerate(self._names or first_pair()):
             self.load(place, name)
+
+    def _share_controls(self) -> None:
+        """What was turned in the poem's window holds here, and is shown, before anything runs."""
+        for column in self.columns:
+            column.conductor.set_controls(self.settings.controls)
 
     def take(self, message: OfColumn) -> None:
         """A message of one column."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets import OptionList
 
+from model.config import Controls
 from tests.tui.beside.columns import (
     beside,
     both_written,
@@ -23,6 +24,7 @@ from tests.tui.window import (
     finished,
     handle_of,
     notices,
+    session_of,
     wait_until,
     write,
 )
@@ -34,6 +36,7 @@ from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.panes.speed import SpeedReadout
 from tui.session import BY_KEY
+from tui.widgets.choice import Choice
 from tui.widgets.fields import Refusal
 
 
@@ -57,6 +60,19 @@ async def test_a_model_is_chosen_for_one_column_and_what_cannot_be_loaded_is_sai
         await wait_until(
             pilot, lambda: branches(app)[1].model == "tiny" and branches(app)[1].finished
         )
+
+
+async def test_the_cache_mode_of_the_window_is_shown_before_anything_is_written():
+    off = session_of(controls=Controls(cache="off", max_tokens=40, seed=5))
+    async with beside(session=off) as (app, pilot):
+        for place in (0, 1):
+            await wait_until(pilot, lambda at=place: pane(app, at, Choice).key == "off")
+        await pilot.press("alt+s")
+        await wait_until(pilot, lambda: app.screen is app.main)
+        app.conductor.set_cache("race")
+        await pilot.press("alt+s")
+        for place in (0, 1):
+            await wait_until(pilot, lambda at=place: pane(app, at, Choice).key == "race")
 
 
 @pytest.mark.parametrize(
