@@ -257,11 +257,12 @@ class Yinchuang(Commands):
 
     def keep(self) -> None:
         """Save the session for the last time; doing it twice does nothing."""
+        if self.keeper is None:
+            return
         if self._room is not None:
             self._room.note()
-        if self.keeper is not None:
-            self.keeper.finish()
-            self.keeper = None
+        self.keeper.finish()
+        self.keeper = None
 
     def on_leaving(self, call: Callable[[int], None]) -> None:
         """``call`` is told the exit code as soon as leaving begins."""
