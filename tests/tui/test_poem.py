@@ -38,6 +38,15 @@ def test_rows_break_at_the_width_where_there_is_no_comma():
     assert lines(verse) == ["春" * 6] * 3 + ["春" * 2]
 
 
+def test_words_stay_whole_where_a_row_has_a_space():
+    verse = Verse(14)
+    verse.add("The Golden Rule, a tale", 0, "written")
+    assert [row.rstrip() for row in lines(verse)] == ["The Golden", "Rule, a tale"]
+    verse = Verse(14)
+    verse.add("Unbreakableword", 0, "written")
+    assert lines(verse)[0].startswith("Unbreakable")
+
+
 def test_a_mark_does_not_begin_a_row():
     verse = set_all(Verse(22), "春" * 10 + "。")
     assert lines(verse) == ["春" * 10 + "。"]

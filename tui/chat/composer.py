@@ -47,7 +47,7 @@ class Composer(TextArea, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(
-            placeholder="Ask something; nothing is sent anywhere, the model runs here",
+            placeholder="Ask something: the model runs here, offline",
             highlight_cursor_line=False,
             show_line_numbers=False,
             id=id,

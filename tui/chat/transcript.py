@@ -198,8 +198,8 @@ class Transcript(ScrollView, can_focus=True):
             self.set_reactive(Transcript.virtual_size, size)
             if self.show_vertical_scrollbar:
                 self.vertical_scrollbar.window_virtual_size = size.height
-        if self._follows:
-            self.scroll_end(animate=False, immediate=True)
+        if self._follows:  # forced: a scroll bar that is to come is not there yet
+            self.scroll_end(animate=False, immediate=True, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
         """Break the rows for the new width."""

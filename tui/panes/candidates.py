@@ -26,6 +26,8 @@ STAGE_NAMES: dict[Stage, str] = {
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 GAP = " "
 LEAD = len("▸●1")
+WORDS = 60
+"""Cells from which on most words of a chat model's vocabulary are shown whole."""
 NOTE = len("● was drawn")
 
 
@@ -54,7 +56,7 @@ class Row:
 
 def layout(width: int) -> Columns:
     """The columns for ``width`` cells; 36 and more show everything but the notes."""
-    token = 7 if width >= 46 else 5
+    token = 12 if width >= WORDS else 7 if width >= 46 else 5
     left = width - LEAD - 1 - token - 3 * (6 + 1)
     note = NOTE if left >= NOTE + 8 else 0
     return Columns(token, 6, max(0, left - 1 - (note + 1 if note else 0)), note)

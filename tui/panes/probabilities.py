@@ -101,8 +101,8 @@ class ProbabilitiesPane(Lines, can_focus=True):
     def build(self, width: int, height: int) -> list[Line]:
         if self._step is None:
             return [
-                [("No token yet: the table fills as the poem is", "quiet")],
-                [("written. Type an opening and press Enter.", "quiet")],
+                [("No token yet: the table fills while the", "quiet")],
+                [("model writes. Type below and press Enter.", "quiet")],
             ]
         if self._inspection is None:
             return self._bare(self._step)

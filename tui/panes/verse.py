@@ -1,8 +1,8 @@
 """A poem as rows of glyphs: where each token stands, and what adding one changes.
 
 Adding a token touches the last row only, so that its cost does not grow with the poem.
-Rows end after 。 and at the pane's width, there after a ， where the row has one. Knows
-cells and characters; knows nothing of widgets or styles.
+Rows end after 。 and at the pane's width, there after a ， or between words where the row has
+such a place. Knows cells and characters; knows nothing of widgets or styles.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Verse:
         self._dress_newest(row)
         room = self.width - (HANGING if self.width >= 20 else 0)
         newest = row.glyphs[-1]
-        limit = self.width if newest.text in MARKS else room
+        limit = self.width if newest.text in MARKS or newest.text == " " else room
         if row.width > limit and len(row.glyphs) > 1:
             cut = _break(row.glyphs)
             row.glyphs, rest = row.glyphs[:cut], row.glyphs[cut:]
@@ -175,11 +175,13 @@ def _joins(char: str) -> bool:
 
 
 def _break(glyphs: list[Glyph]) -> int:
-    """Where to cut a row that is too long: after its last pause, else before the newest."""
-    for cut in range(len(glyphs) - 1, 0, -1):
-        if glyphs[cut - 1].text in PAUSES:
-            return cut
-    return len(glyphs) - 1
+    """Where to cut a row that is too long: after its last pause; else a word stays whole; else
+    before the newest."""
+    cuts = range(len(glyphs) - 1, 0, -1)
+    paused = next((cut for cut in cuts if glyphs[cut - 1].text in PAUSES), None)
+    if paused is not None or is_han(glyphs[-1].text):
+        return paused or len(glyphs) - 1
+    return next((cut for cut in cuts if glyphs[cut - 1].text == " "), len(glyphs) - 1)
 
 
 def _converted(texts: list[str]) -> Iterable[str]:

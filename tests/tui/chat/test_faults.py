@@ -201,3 +201,22 @@ async def test_rows_fit_their_terminal(size):
         width = pane.scrollable_content_region.width
         assert max(cell_len(line.rstrip()) for line in transcript(app).split("\n")) <= width
         assert pane.region.right <= size[0]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 6])
+async def test_the_end_stays_in_sight_when_the_terminal_shrinks_and_reading_is_left_alone(lines):
+    async with chatting(scripted("one line\n\n" * lines), size=(120, 36)) as (app, pilot):
+        app.room.talk.set_controls(app.room.talk.controls.__class__(max_tokens=900))
+        await say(app, pilot, "Why?")
+        pane = app.room.screen.query_one(Transcript)
+        assert not pane.more_below
+        for size in ((80, 24), (60, 20), (120, 36), (60, 20)):
+            await pilot.resize_terminal(*size)
+            await wait_until(pilot, lambda size=size: pane.region.right <= size[0])
+            await wait_until(pilot, lambda: pane.settled and not pane.more_below)
+        await wait_until(pilot, lambda: pane.virtual_size.height > pane.size.height)
+        pane.focus()
+        await pilot.press("pageup")
+        await wait_until(pilot, lambda: pane.more_below)
+        await say(app, pilot, "How?")
+        assert pane.more_below, "who reads further up is not pulled down"
