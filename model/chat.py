@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from model.config import Controls
 from model.errors import InputError
 from model.generate import ControlSource, Generator, Prompt
-from model.inspect_at import Watched
+from model.inspect_at import Kept, Watched, keep_step
 from model.protocol import Held, LanguageModel
 from model.steps import Finished, Step
 from model.tokenizers import Tokenizer
@@ -23,6 +23,10 @@ from model.tokenizers import Tokenizer
 if TYPE_CHECKING:
     from model.conversation import Message
 
+LOOK_BYTES = 200_000_000
+"""Up to so many bytes a cache is copied to look back with; a longer text is read anew."""
+NEARLY = 16
+"""So many tokens are read sooner than a cache is copied."""
 ROOM_SHARE = 4
 """One part in so many of the context is kept free for the reply, unless it may not be as long."""
 
@@ -62,18 +66,22 @@ def fit(
     capacity: int,
     reply_tokens: int,
     begun: int = 0,
+    left_out: int | None = None,
 ) -> Fitted:
     """Leave out the oldest messages until a reply has room: whole questions with their answers,
     so that what is left still begins with a question.
 
     ``reply_tokens``: what the reply may take; a quarter of ``capacity`` is enough room, beside
-    the ``begun`` tokens that it has already. Raises ``InputError`` where the last message alone
-    is too long, or there is none.
+    the ``begun`` tokens that it has already. ``left_out``: how many left when the reply was
+    written, where that is known; so they do again. Raises ``InputError`` where the last message
+    alone is too long, or there is none.
     """
     system = [m for m in messages[:1] if m.role == "system"]
     rest = list(messages[len(system) :])
     if not rest:
         raise InputError("there is nothing to reply to; write a message first")
+    if left_out is not None and 0 <= left_out < len(rest):
+        return Fitted(tuple(template.encode([*system, *rest[left_out:]])), left_out, capacity)
     room = begun + min(max(1, reply_tokens - begun), capacity // ROOM_SHARE)
     starts = [0, *(i for i in range(1, len(rest)) if rest[i].role == "user")]
 
@@ -102,13 +110,20 @@ class Talk:
         self.tokenizer = tokenizer
         self.template = template
         self._held: Held | None = None
+        self._looked: Held | None = None  # a second cache, to look back with
 
     @property
     def capacity(self) -> int:
         """Tokens that the model reads."""
         return self.model.config.block_size
 
-    def fit(self, messages: Sequence[Message], reply_tokens: int, begun: int = 0) -> Fitted:
+    def fit(
+        self,
+        messages: Sequence[Message],
+        reply_tokens: int,
+        begun: int = 0,
+        left_out: int | None = None,
+    ) -> Fitted:
         """What ``reply`` would read of ``messages``; see ``model.chat.fit``."""
         return fit(
             self.template,
@@ -116,7 +131,39 @@ class Talk:
             capacity=self.capacity,
             reply_tokens=reply_tokens,
             begun=begun,
+            left_out=left_out,
         )
+
+    def look(
+        self, fitted: Fitted, tokens: Sequence[int], index: int, stops: Sequence[str] = ()
+    ) -> Kept:
+        """What step ``index`` of a reply of ``tokens`` to ``fitted`` saw. Costs a token or two
+        where the text has been read: the cache for the next reply is copied, not cut back. Not
+        while the model is in use."""
+        held = self._to_look_with((*fitted.ids, *tokens[:index]))
+        kept = keep_step(
+            self.model,
+            self.tokenizer,
+            Prompt(ids=fitted.ids),
+            tokens,
+            index,
+            stops=stops,
+            held=held,
+        )
+        self._looked = kept.held
+        return kept
+
+    def _to_look_with(self, ids: Sequence[int]) -> Held | None:
+        """The one of both caches that has read more of ``ids``, or a copy of it."""
+        looked, self._looked = self._looked, None
+        held = self._held
+        if held is None or held.cache.nbytes > LOOK_BYTES:
+            return looked
+        if looked is not None and looked.common(ids) + NEARLY >= held.common(ids):
+            return looked
+        cache = self.model.new_cache()
+        cache.restore(held.cache.snapshot())
+        return Held(cache, held.ids)
 
     def reply(
         self,

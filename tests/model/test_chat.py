@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from torch import Tensor
 
 from model.chat import Talk, fit
 from model.config import Controls, SamplerConfig
@@ -163,3 +165,51 @@ def test_a_cancelled_reply_keeps_its_cache_for_the_next() -> None:
     assert isinstance(event, Finished) and event.reason == "cancelled"
     again = collect(chat.reply([user("春眠不觉晓")], GREEDY))
     assert again.end.reused > 0
+
+
+# -- looking back
+
+
+class Counting(Endless):
+    """Counts the tokens that go through it."""
+
+    fed = 0
+
+    def __call__(self, ids: Tensor, cache: Any = None, *, last: bool = False) -> Tensor:
+        self.fed += ids.shape[1]
+        return super().__call__(ids, cache, last=last)
+
+
+def test_looking_back_sees_what_the_reply_saw_and_reads_next_to_nothing() -> None:
+    model = Counting(tiny_gpt(block_size=96))
+    chat = Talk(model, CHARACTERS, Marks())
+    messages = [user("春眠不觉晓")]
+    ran = collect(chat.reply(messages, GREEDY))
+    fitted = chat.fit(messages, GREEDY.max_tokens)
+    for index in (11, 10, 3, 4):
+        model.fed = 0
+        kept = chat.look(fitted, ran.tokens, index)
+        step = ran.steps[index]
+        assert model.fed <= 2
+        assert step.inspection is not None
+        seen = kept.inspect(GREEDY, step.token)
+        for now, then in zip(seen.candidates, step.inspection.candidates, strict=True):
+            assert now.token == then.token and now.raw == pytest.approx(then.raw, abs=1e-5)
+    messages += [Message("assistant", ran.text, tuple(ran.tokens)), user("处处")]
+    assert collect(chat.reply(messages, GREEDY)).end.reused >= len(fitted.ids) + 11
+
+
+def test_a_look_at_another_text_reads_it_anew() -> None:
+    chat = talk()
+    ran = collect(chat.reply([user("春眠不觉晓")], GREEDY))
+    other = chat.fit([user("白日依山")], GREEDY.max_tokens)
+    assert chat.look(other, ran.tokens, 2).run.ids[: len(other.ids)] == list(other.ids)
+
+
+def test_what_was_left_out_is_left_out_again() -> None:
+    messages = [user("春眠"), answer("不觉"), user("晓处"), answer("处闻"), user("啼鸟")]
+    known = fit(Marks(), messages, capacity=96, reply_tokens=12, left_out=2)
+    assert known.ids == tuple(Marks().encode(messages[2:])) and known.left_out == 2
+    for nonsense in (-1, 5, 99):
+        again = fit(Marks(), messages, capacity=96, reply_tokens=12, left_out=nonsense)
+        assert again == fit(Marks(), messages, capacity=96, reply_tokens=12)

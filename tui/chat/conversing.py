@@ -172,12 +172,11 @@ class Conversing(Looking):
         if (meter := self.speaker.meter(turn.model)) is not None:
             for step in message.steps:
                 meter.update(step)
-        first = turn.id not in self._left_out and now.order.fitted is not None
-        if now.order.fitted is not None:
-            self._left_out[turn.id] = now.order.fitted.left_out
+        fitted = now.order.fitted
+        news = fitted is not None and now.dialogue.note_left_out(turn.id, fitted.left_out)
         if now.dialogue is not self.at.dialogue:
             return
-        if first and self.left_out:
+        if news and self.left_out:
             self._tell_left_out()
         self.view.grow(turn, message.steps)
         seen = [i for i, step in enumerate(message.steps, -len(message.steps)) if step.inspection]

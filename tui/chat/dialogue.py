@@ -45,6 +45,7 @@ class Dialogue:
         dialogue.work = work.id
         for kept in history.turns(work.id):
             chosen = kept.settings.get("chosen", ())
+            left_out = kept.settings.get("left_out")
             dialogue._turns[kept.id] = Turn(
                 kept.id,
                 kept.role,
@@ -55,6 +56,7 @@ class Dialogue:
                 kept.state == "interrupted",
                 kept.model,
                 frozenset(place for place in chosen if isinstance(place, int)),
+                left_out if isinstance(left_out, int) else None,
                 Record(history, kept.id) if kept.role == "assistant" else None,
             )
         dialogue._leaf = work.active if work.active in dialogue._turns else None
@@ -184,6 +186,16 @@ class Dialogue:
         turn.text += "".join(step.text for step in steps)
         if self._kept and self._kept[0] == turn_id:
             self._kept[1].append_steps(steps)
+
+    def note_left_out(self, turn_id: str, count: int) -> bool:
+        """So many messages, system prompt aside, are not read for a reply; whether that is news."""
+        turn = self._turns[turn_id]
+        if turn.left_out == count:
+            return False
+        turn.left_out = count
+        if self._kept and self._kept[0] == turn_id:
+            self._kept[1].note({"left_out": count})
+        return True
 
     def finish(self, turn_id: str, finished: Finished) -> None:
         """The end of a reply."""

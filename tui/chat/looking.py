@@ -41,7 +41,6 @@ class Looking:
         self._writer = writer
         self._inspector = inspector
         self._read_at = 0.0
-        self._left_out: dict[str, int] = {}  # messages that a reply was written without
 
     @property
     def writing(self) -> Turn | None:
@@ -53,7 +52,7 @@ class Looking:
     def left_out(self) -> int:
         """Messages, system prompt aside, that the newest reply was written without."""
         newest = next((turn for turn in reversed(self.at.path) if turn.is_reply), None)
-        return self._left_out.get(newest.id, 0) if newest else 0
+        return (newest.left_out or 0) if newest else 0
 
     # settings
 

@@ -36,6 +36,8 @@ class ReplyOrder:
     given: tuple[int, ...] = ()
     """Tokens taken as generated already: a reply that goes on, or a fork. They do not count
     against what a reply may take."""
+    left_out: int | None = None
+    """Messages that it was written without, where that is known: looking at it reads the same."""
     fitted: Fitted | None = None
     """What of the conversation the model reads; there once the run has begun."""
 
@@ -86,15 +88,5 @@ class ReplyOrder:
 
     def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
         """What step ``index`` of a reply of ``tokens`` saw."""
-        from model.generate import Prompt
-        from model.inspect_at import keep_step
-
-        fitted = self.talk.fit(self.messages, self.reply_tokens)
-        return keep_step(
-            self.handle.model,
-            self.handle.tokenizer,
-            Prompt(ids=fitted.ids),
-            tokens,
-            index,
-            stops=stops,
-        )
+        fitted = self.talk.fit(self.messages, self.reply_tokens, left_out=self.left_out)
+        return self.talk.look(fitted, tokens, index, stops)

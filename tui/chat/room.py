@@ -134,7 +134,8 @@ class Room:
             self.new()
 
     def leave(self) -> None:
-        """The app ends: so does what is written, its text kept; the screen is not asked any more."""
+        """The app ends: so does what is written, its text kept. The screen, which goes before
+        the app does, is not asked any more."""
         self.replies.drop()
         if self.screen is not None and not self.screen.torn_down:
             self.draft = self.screen.draft

@@ -101,7 +101,9 @@ class Speaker:
         assert self.handle is not None
         messages = dialogue.messages(turn.id)
         talk = self._talks[self.handle.spec.name]
-        return ReplyOrder(self.handle, talk, messages, controls.max_tokens, given)
+        return ReplyOrder(
+            self.handle, talk, messages, controls.max_tokens, given, left_out=turn.left_out
+        )
 
     def check(self, system: str, text: str, controls: Controls) -> None:
         """Raises ``InputError`` where a question is too long to be read with all else left out."""

@@ -58,6 +58,9 @@ class Turn:
     model: str = ""
     chosen: frozenset[int] = frozenset()
     """Steps whose token a person chose."""
+    left_out: int | None = None
+    """Messages before it, system prompt aside, that the model did not read; ``None`` where
+    that is not known."""
     record: Record | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -114,6 +114,15 @@ def resume(db: sqlite3.Connection, owner: str, turn: str) -> None:
     _work_changed(db, turn)
 
 
+def note(db: sqlite3.Connection, owner: str, turn: str, settings: dict[str, Any]) -> None:
+    """Add to what a front end keeps with a turn, or change it. Raises ``Gone`` without it."""
+    _touch(
+        db,
+        "UPDATE turns SET settings = json_patch(settings, ?) WHERE id = ?",
+        (_json(settings), turn),
+    )
+
+
 def activate(db: sqlite3.Connection, owner: str, work: str, turn: str | None) -> None:
     """Show this turn, and the path to it, when the work is opened. Looking is no change of the
     work, and nothing is lost where that is gone."""

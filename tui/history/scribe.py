@@ -142,6 +142,10 @@ class Reply:
             tokens = tuple(step.token for step in steps)
             self._scribe.do(Extend(self.turn, text, tokens, tuple(steps)))
 
+    def note(self, settings: Mapping[str, Any]) -> None:
+        """Add to the settings that a front end keeps with it."""
+        self._scribe.do(partial(changes.note, turn=self.turn, settings=dict(settings)))
+
     def finish(self, finished: Finished) -> None:
         """It has come to its end, or was stopped, or broke."""
         self._scribe.do(partial(changes.end, turn=self.turn, finished=finished))

@@ -144,3 +144,17 @@ def test_an_interrupted_reply_can_be_gone_on_with(tmp_path: Path) -> None:
     loaded.finish(reply.id, DONE)
     assert again.turn(reply.id).text == "be"
     again.close()
+
+
+def test_what_a_reply_was_written_without_comes_back(history: History) -> None:
+    dialogue = Dialogue("tiny", scribe=history)
+    reply = dialogue.begin_reply(dialogue.ask("Why?").id, Controls())
+    assert dialogue.note_left_out(reply.id, 4)
+    assert not dialogue.note_left_out(reply.id, 4), "no news"
+    dialogue.append(reply.id, [step(0, "b")])
+    fork = dialogue.fork(reply.id, 0, step(0, "x"))
+    dialogue.finish(fork.id, DONE)
+    assert dialogue.work is not None
+    loaded = Dialogue.load(history, dialogue.work)
+    assert loaded.turn(reply.id).left_out == 4
+    assert loaded.turn(fork.id).left_out is None and loaded.turn(fork.id).chosen == {0}

@@ -26,6 +26,7 @@ from tests.tui.chat.talking import (
 from tests.tui.window import notices, type_text, wait_until
 from tui.chat.composer import Composer
 from tui.chat.dialogue import Dialogue
+from tui.chat.pages import CUT
 from tui.chat.transcript import Transcript
 from tui.history import open_history
 
@@ -220,3 +221,14 @@ async def test_the_end_stays_in_sight_when_the_terminal_shrinks_and_reading_is_l
         await wait_until(pilot, lambda: pane.more_below)
         await say(app, pilot, "How?")
         assert pane.more_below, "who reads further up is not pulled down"
+
+
+async def test_what_left_a_full_context_is_known_after_a_restart(path):
+    async with chatting(speaker(lively(96)), path=path) as (app, pilot):
+        for _ in range(5):
+            await say(app, pilot, "春眠不觉晓处处闻啼鸟")
+        left_out = app.room.talk.left_out
+        assert left_out
+    async with chatting(speaker(lively(96)), path=path, ready=False) as (app, pilot):
+        await wait_until(pilot, lambda: CUT in transcript(app))
+        assert app.room.talk.left_out == left_out
