@@ -27,7 +27,7 @@ def _fill_closed_streams() -> None:
 
 def _window() -> int:
     # The first frame does not wait for the commands' imports.
-    from tui.app import run
+    from tui.start import run
 
     try:
         return run()

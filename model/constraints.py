@@ -148,7 +148,9 @@ class Plan:
                 faults = (self._line_fault(i, *line) for i, line in enumerate(written))
                 fault = next((f for f in faults if f), None)
         if fault:
-            raise ConstraintError(f"the opening does not fit {self.label}: {fault}")
+            raise ConstraintError(
+                f"the opening does not fit {self.label}: {fault}. Change it, or leave it empty"
+            )
         if len(opening) == len(self.slots):
             raise ConstraintError(
                 f"the opening already fills {self.label}: nothing is left to write; shorten it"

@@ -21,7 +21,7 @@ from tui.commands import COMMANDS, Command
 from tui.conductor import Conductor
 from tui.dialogs import Page, Picker
 from tui.filing import Filing
-from tui.help import help_page, key_name
+from tui.help import HelpText, key_name
 from tui.historian import Historian
 from tui.lab.laboratory import Laboratory
 from tui.loader import Loader
@@ -220,7 +220,7 @@ class Commands(App[int]):
         self.laboratory.open()
 
     def action_help(self) -> None:
-        self.push_screen(Page("Help", help_page()))
+        self.push_screen(Page("Help", HelpText(getattr(self.screen, "TABLE", COMMANDS))))
 
     def action_interrupt(self) -> None:
         screen = self.screen if isinstance(self.screen, ArrangedScreen) else self.main

@@ -1,7 +1,6 @@
 """The app: wires session, threads and screen, and answers keys and messages.
 
-``run`` is the entry. Nothing here imports torch: the model loads on a thread after the
-first frame.
+Nothing here imports torch: the model loads on a thread after the first frame.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,16 +19,13 @@ from tui import messages as m
 from tui.actions import Commands
 from tui.beside.pair import Pair
 from tui.conductor import Conductor
-from tui.driver import tolerant
 from tui.filing import Filing
 from tui.frames import Frames
 from tui.historian import Historian
 from tui.inspector import Inspector
-from tui.keeping import EVERY_S, Keeper, open_keeper
+from tui.keeping import EVERY_S, Keeper
 from tui.lab.laboratory import Laboratory
-from tui.leaving import HardExit, end_process
 from tui.loader import Loader
-from tui.places import log_to_file
 from tui.runs import Runs
 from tui.screen import MainScreen
 from tui.session import Session
@@ -43,8 +38,6 @@ if TYPE_CHECKING:
     from tui.chat.room import Room
 
 log = logging.getLogger("yinchuang")
-
-DEFAULT_MODEL = "tang-base"
 
 
 class Yinchuang(Commands):
@@ -208,6 +201,10 @@ class Yinchuang(Commands):
         self.main.query_one("#poem").focus()
         self.runs.submit(message.text)
 
+    def on_write_requested(self) -> None:
+        self.main.query_one("#poem").focus()
+        self.runs.submit(self.session.settings.opening)
+
     def on_opening_edited(self, message: m.OpeningEdited) -> None:
         self.conductor.edit_opening(message.text)
 
@@ -288,28 +285,3 @@ class Yinchuang(Commands):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.leave, 0)
-
-
-def run(model: str | None = None, *, chat: str | None = None) -> int:
-    """Open the window; returns the process's exit code. ``model``: name or path of the
-    model to write with, the last one used where None. ``chat``: as for ``Yinchuang``."""
-    log_file = log_to_file()
-    session = Session()
-    keeper, greeting = open_keeper(session)
-    session.model = model or session.model or DEFAULT_MODEL
-    app = Yinchuang(session, keeper=keeper, log_file=str(log_file), greeting=greeting, chat=chat)
-    if greeting:
-        log.warning(greeting)
-    if keeper is None:
-        app.main.warning = "nothing is kept"
-    app.driver_class = tolerant(app.driver_class)
-    way_out = HardExit()
-    app.on_leaving(way_out.arm)
-    code = app.run() or 0
-    app.keep()
-    if app.broken:
-        print(f"{app.broken}\nThe details are in {log_file}; your poems are kept.", file=sys.stderr)
-    if app.loader.busy or app.is_writing or app.laboratory.bench.running is not None:
-        end_process(code)
-    way_out.disarm()
-    return code

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SMALLEST = (60, 20)
 WIDE = 100
 TALL = 32
+"""From so many columns and rows on all instruments are shown at once."""
+VERY_WIDE = 160
+"""From so many columns on text and instruments have the same room."""
 
 
 class ArrangedScreen(Screen[None]):
@@ -86,6 +89,7 @@ class ArrangedScreen(Screen[None]):
         small = width < SMALLEST[0] or height < SMALLEST[1]
         self.set_class(small, "-small")
         self.set_class(width < WIDE, "-narrow")
+        self.set_class(width >= VERY_WIDE, "-wide")
         self.set_class(height < TALL, "-short")
         if small:
             self.query_one("#too-small", Static).update(

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -32,7 +33,8 @@ class Picker(ModalScreen[str | None]):
     DEFAULT_CSS = (
         "Picker {"
         + FRAME
-        + " & OptionList { height: auto; max-height: 20; border: none; background: $surface; } }"
+        + " & OptionList { height: auto; max-height: 20; background: $surface; }"
+        + " & OptionList, & OptionList:focus { border: none; } }"
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 
@@ -67,7 +69,7 @@ class Ask(ModalScreen[str | None]):
 
     DEFAULT_CSS = f"""
     Ask {{ {FRAME}
-        & Input {{ border: none; }}
+        & Input, & Input:focus {{ border: none; height: 1; }}
         & Static {{ color: $text-muted; }}
     }}
     """
@@ -101,7 +103,7 @@ class Page(ModalScreen[None]):
         Binding("escape,q,f1,enter", "dismiss(None)", "Close"),
     ]
 
-    def __init__(self, title: str, content: Content) -> None:
+    def __init__(self, title: str, content: Widget) -> None:
         super().__init__()
         self._title = title
         self._content = content
@@ -109,4 +111,4 @@ class Page(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="box") as box:
             set_title(box, self._title, "↑↓ scroll · Esc closes")
-            yield Static(self._content)
+            yield self._content

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from textual.content import Content
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.geometry import Size
 
 from tui.cells import fit
-from tui.commands import BESIDE, CHAT, COMMANDS, HISTORY, LAB
+from tui.commands import BESIDE, CHAT, COMMANDS, HISTORY, LAB, Command
+from tui.widgets.lines import Line, Lines, wrap
 
 INTRODUCTION = """\
 吟窗 shows a language model of Tang poetry at work. Type the first words of a poem and press \
@@ -14,7 +18,7 @@ considered for the character under the cursor. Every knob works while it writes.
 """
 FIRST_STEPS = (
     ("a poem", "type 床前明月光, press Enter (an empty opening works too)"),
-    ("an acrostic", "F9 to the form, type the heads, say 春眠不觉, then F5"),
+    ("an acrostic", "empty the opening; F9 to the form, type the heads, say 春眠不觉, Enter"),
     ("another word", "in the poem ← and → choose a character, in the table ↑ ↓ choose a row; "
      "Enter takes that character instead, and a new branch grows from there"),
     ("the cache", "F2 turns it off, F5 writes again: the meter shows what it saves"),
@@ -25,6 +29,7 @@ MARKS = (
     ("bold and underlined", "chosen by you at a fork"),
     ("underlined, tinted", "one piece with the next character, where tokens are pieces"),
     ("reverse", "the character or piece that the table shows"),
+    ("<poem>", "in the table: a token that is no text but ends the poem"),
 )
 PANES = (
     ("Tab, Shift+Tab", "from pane to pane, from field to field"),
@@ -37,6 +42,8 @@ IN_CHAT = (
     ("Enter", "sends what was typed; Shift+Enter, Alt+Enter or ^J begins a new line"),
     ("↑ ↓ ← →", "in the conversation: from turn to turn, and into a reply's tokens"),
 )
+NAMED = 20
+"""Cells of the names' column."""
 NAMES = {
     "escape": "Esc",
     "enter": "Enter",
@@ -59,24 +66,67 @@ def key_name(key: str) -> str:
     return key.upper()
 
 
-def help_page() -> Content:
-    """Everything on one page."""
-    keys, history, lab, beside, chat = (
-        [(key_name(command.key) or "palette", command.about) for command in table]
-        for table in (COMMANDS, HISTORY, LAB, BESIDE, CHAT)
-    )
-    parts = [Content(INTRODUCTION)]
-    for title, rows in (
+class HelpText(Lines):
+    """Everything on one page, first what concerns the screen that it was called from."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"title", "name"}
+    DEFAULT_CSS = """
+    HelpText {
+        height: auto;
+        & > .title { text-style: bold underline; }
+        & > .name { text-style: bold; }
+    }
+    """
+
+    def __init__(self, table: Sequence[Command]) -> None:
+        """``table``: the commands of that screen."""
+        super().__init__()
+        self._parts = parts(table)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.build(width, 0))
+
+    def build(self, width: int, height: int) -> list[Line]:
+        lines: list[Line] = [[(text, "")] for text in wrap(INTRODUCTION.split(), width, " ")]
+        for title, rows in self._parts:
+            lines += [[], [(title, "title")]]
+            for name, about in rows:
+                lines += row(name, about, width)
+        return lines
+
+
+def parts(table: Sequence[Command]) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+    """The page's titles, each with the names and words under it, those of ``table`` first."""
+    tables = {
+        "In the chat": CHAT,
+        "In the history": HISTORY,
+        "In the lab": LAB,
+        "Side by side": BESIDE,
+    }
+    more = {"In the chat": IN_CHAT}
+    own = [
+        (title, [*more.get(title, ()), *map(named, commands)]) for title, commands in tables.items()
+    ]
+    own.sort(key=lambda part: tables[part[0]] is not table)
+    here = 1 if table in tables.values() else 0
+    return [
+        *own[:here],
         ("Begin", FIRST_STEPS),
-        ("Keys, wherever you are (^P lists them too)", keys),
+        ("Keys, wherever you are (^P lists them too)", [named(each) for each in COMMANDS]),
         ("In the panes", PANES),
-        ("In the chat", [*IN_CHAT, *chat]),
-        ("In the history", history),
-        ("In the lab", lab),
-        ("Side by side", beside),
+        *own[here:],
         ("How characters are marked", MARKS),
-    ):
-        parts.append(Content.assemble("\n", (title, "bold underline"), "\n"))
-        for name, about in rows:
-            parts.append(Content.assemble((fit(name, 20), "bold"), about, "\n"))
-    return Content("").join(parts)
+    ]
+
+
+def named(command: Command) -> tuple[str, str]:
+    """A command as a row: its key and what it does."""
+    return key_name(command.key) or "palette", command.about
+
+
+def row(name: str, about: str, width: int) -> list[Line]:
+    """A row of the page: ``about`` in its own column, to the right of ``name``."""
+    room = max(1, width - NAMED)
+    lines: list[Line] = [[(" " * NAMED, ""), (text, "")] for text in wrap(about.split(), room, " ")]
+    lines[0][0] = (fit(name, NAMED), "name")
+    return lines

@@ -95,8 +95,12 @@ class Instruments(Vertical):
     def _choose(self, place: int) -> None:
         self._chosen = place
         chosen = self._panes()[place]
-        for box in (*self._panes(), self.query_one("#lower")):
-            box.set_class(box is chosen or box in chosen.ancestors, "-chosen")
         beside = self.parent
         assert isinstance(beside, Widget)
         beside.set_class(chosen is self._form, "-empty")
+        if self._form is not None:
+            self._form.set_class(chosen is self._form, "-chosen")
+        if chosen is self._form:  # it stands elsewhere: what is shown here stays
+            return
+        for box in (*self._panes(), self.query_one("#lower")):
+            box.set_class(box is chosen or box in chosen.ancestors, "-chosen")

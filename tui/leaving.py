@@ -13,6 +13,8 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from tui.driver import terminal_output
+
 PATIENCE_S = 1.5
 """How long leaving may take: less than the two seconds after which it feels stuck."""
 RESTORE = (
@@ -48,7 +50,8 @@ class HardExit:
     def _now(self, code: int) -> None:
         descriptor, attributes = self._terminal
         with suppress(Exception):
-            os.write(2, RESTORE.encode())
+            if output := terminal_output():
+                os.write(output.fileno(), RESTORE.encode())
         with suppress(Exception):
             import termios
 

@@ -85,6 +85,11 @@ class FormChanged(Message):
 
 
 @dataclass
+class WriteRequested(Message):
+    """Write a poem from the opening as it stands, in the form that was shown or posted last."""
+
+
+@dataclass
 class CacheModeRequested(Message):
     """Use the cache so from the next token on."""
 

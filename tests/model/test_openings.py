@@ -94,6 +94,7 @@ def test_openings_that_do_not_fit_say_where(
         constraint.check(opening)
     assert str(refused.value).startswith(f"the opening does not fit {constraint.describe()}")
     assert named in str(refused.value)
+    assert str(refused.value).endswith("Change it, or leave it empty")
 
 
 @settings(max_examples=300, deadline=None)

@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from typing import IO
 
 from tui.history import Turn, open_history
 
@@ -24,8 +25,9 @@ RESTORED = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1003l")
 class Terminal:
     """A child process on a pseudo-terminal of 120×36."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        """``folder``: the program's own. ``arguments``: of ``run.py``."""
+    def __init__(self, folder: Path, *arguments: str, stderr: IO[bytes] | None = None) -> None:
+        """``folder``: the program's own. ``arguments``: of ``run.py``. ``stderr``: where its
+        error output goes; to the terminal where None."""
         self.seen = b""
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
@@ -36,7 +38,7 @@ class Terminal:
         }  # fmt: skip
         self.process = subprocess.Popen(
             [sys.executable, "run.py", *arguments], cwd=ROOT, env=environment,
-            stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            stdin=slave, stdout=slave, stderr=stderr or slave, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # closing it hangs up
         )  # fmt: skip
         self._slave = slave

@@ -10,6 +10,7 @@ from model.config import Controls
 from tests.tui.window import (
     endless,
     finished,
+    help_text,
     notices,
     session_of,
     wait_until,
@@ -53,7 +54,7 @@ async def test_every_command_is_in_the_palette_and_on_the_help_page():
         assert len(offered) == len(COMMANDS)
         await pilot.press("f1")
         await wait_until(pilot, lambda: len(app.screen_stack) == 2)
-        page = str(app.screen.query_one("Static").render())
+        page = help_text(app)
         for command in COMMANDS:
             assert command.about in page
         await pilot.press("escape")

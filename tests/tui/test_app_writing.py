@@ -171,6 +171,39 @@ async def test_forms_are_kept(form, length):
             assert line.startswith(head)
 
 
+async def test_heads_are_entered_and_enter_writes_the_acrostic():
+    async with window(session=session_of(controls=Controls(max_tokens=200, seed=5))) as (
+        app,
+        pilot,
+    ):
+        app.main.query_one("#heads").focus()
+        await pilot.pause()
+        await type_text(pilot, "春眠不觉")
+        await pilot.press("enter")
+        await finished(app, pilot)
+        branch = app.session.branch
+        assert branch.finished.reason == "form_complete"
+        lines = branch.text.replace("，", "。").split("。")
+        assert [line[:1] for line in lines] == [*"春眠不觉", ""]
+        assert app.main.query_one("#poem").has_focus
+
+
+async def test_an_opening_that_contradicts_the_heads_says_what_to_do():
+    async with window() as (app, pilot):
+        await write(app, pilot, "床前")
+        await finished(app, pilot)
+        app.main.query_one("#heads").focus()
+        await pilot.pause()
+        await type_text(pilot, "春眠")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: "Change it, or leave it empty" in notices(app))
+        assert len(app.session.branches) == 1
+        await pilot.press("escape", "backspace", "enter")
+        await wait_until(pilot, lambda: len(app.session.branches) == 2)
+        await finished(app, pilot)
+        assert app.session.branch.text.startswith("春")
+
+
 async def test_what_cannot_be_is_said_before_starting():
     async with window(session=session_of(form=FormSettings("fixed", "", "五绝"))) as (app, pilot):
         await write(app, pilot, "春眠不觉晓处")

@@ -20,7 +20,7 @@ def loaded(module: str) -> set[str]:
     return set(ran.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["tui.app", "tui.instruments"])
+@pytest.mark.parametrize("module", ["tui.start", "tui.app", "tui.instruments"])
 def test_the_window_opens_without_torch(module):
     assert not loaded(module) & {"torch", "numpy", "opencc", "pypinyin"}
 

@@ -21,6 +21,7 @@ from tests.lab.scripted import (
 from tests.tui.window import (
     endless,
     finished,
+    help_text,
     notices,
     session_of,
     wait_until,
@@ -277,7 +278,7 @@ async def test_its_commands_are_in_the_palette_and_on_the_help_page():
         assert len(offered) == len(LAB)
         await pilot.press("f1")
         await wait_until(pilot, lambda: len(app.screen_stack) == 3)
-        shown = str(app.screen.query_one("Static").render())
+        shown = help_text(app)
         assert all(command.about in shown for command in LAB)
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is lab(app))

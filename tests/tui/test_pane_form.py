@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from tests.tui.pane_app import PaneApp, until
-from tui.messages import FormChanged
+from tui.messages import FormChanged, WriteRequested
 from tui.panes.form import FormPane
 from tui.session import FormSettings
 from tui.widgets.choice import Choice
@@ -49,7 +49,7 @@ async def test_a_form_keeps_the_heads_and_combines_both():
         await pilot.press("right")
         await until(pilot, lambda: len(app.of(FormChanged)) == 1)
         assert newest(app) == FormSettings("fixed", "春眠", "七绝", 7)
-        app.query_one("#form").focus()
+        app.query_one("#verse").focus()
         await pilot.press("left")
         await until(pilot, lambda: len(app.of(FormChanged)) == 2)
         assert newest(app) == FormSettings("fixed", "春眠", "五绝", 7)
@@ -61,7 +61,7 @@ async def test_a_form_keeps_the_heads_and_combines_both():
     [
         ("free", ["kind", "heads"]),
         ("acrostic", ["kind", "heads", "characters"]),
-        ("fixed", ["kind", "heads", "form"]),
+        ("fixed", ["kind", "heads", "verse"]),
     ],
 )
 async def test_only_what_the_kind_leaves_to_choose_is_there(kind, fields):
@@ -88,7 +88,7 @@ async def test_all_kinds_can_be_chosen_by_keys_and_by_mouse():
 async def test_each_form_by_mouse(form):
     app = PaneApp(FormPane(FormSettings("fixed", "", "七绝" if form != "七绝" else "五绝")))
     async with app.run_test(size=SIZE) as pilot:
-        choice = app.query_one("#form", Choice)
+        choice = app.query_one("#verse", Choice)
         places = dict(
             zip([k for k, _ in choice.options], choice._places(choice.size.width), strict=True)
         )
@@ -188,3 +188,39 @@ async def test_heads_beyond_the_bmp_are_taken():
         await commit(pilot, app, "𨣧")
         await until(pilot, lambda: bool(app.of(FormChanged)))
         assert newest(app).heads == "𨣧"
+
+
+async def test_enter_writes_with_the_heads_as_they_stand():
+    """Also where they were committed just before: both events are on their way then."""
+    app = PaneApp(FormPane())
+    async with app.run_test(size=SIZE) as pilot:
+        field = app.query_one("#heads", TextField)
+        field.focus()
+        await pilot.pause()
+        field.post_message(events.Key("春眠不觉", "春眠不觉"))
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.of(WriteRequested)))
+        assert [type(m) for m in app.posted] == [FormChanged, WriteRequested]
+        assert newest(app).heads == "春眠不觉"
+        app.query_one("#kind").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.of(WriteRequested)) == 2)
+
+
+async def test_enter_writes_nothing_with_refused_heads():
+    app = PaneApp(FormPane(FormSettings("acrostic", "春")))
+    async with app.run_test(size=SIZE) as pilot:
+        await commit(pilot, app, "a")
+        await pilot.press("enter")
+        await until(pilot, lambda: "must be Han" in app.query_one(Refusal).text)
+        await pilot.press("home", "enter")
+        assert app.posted == []
+
+
+async def test_enter_in_a_free_form_that_kept_heads_leaves_it_free():
+    app = PaneApp(FormPane(FormSettings("free", "春眠")))
+    async with app.run_test(size=SIZE) as pilot:
+        app.query_one("#heads").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(app.of(WriteRequested)))
+        assert app.of(FormChanged) == [] and app.pane.settings.kind == "free"

@@ -78,6 +78,21 @@ def test_bytes_that_are_no_text_do_not_end_the_window(terminal, stray):
     assert "Traceback" not in terminal.text()
 
 
+def test_an_error_output_that_goes_to_a_file_leaves_the_window_on_the_terminal(tmp_path):
+    with (tmp_path / "log").open("wb") as log:
+        opened = Terminal(tmp_path, stderr=log)
+        try:
+            opened.wait_for("Opening")
+            opened.type("春眠")
+            opened.wait_for("春眠")
+            opened.type("\x11")
+            assert opened.wait_for_the_end() == 0
+            assert opened.restored()
+        finally:
+            opened.close()
+    assert (tmp_path / "log").read_bytes() == b""
+
+
 def test_quitting_while_the_model_loads(terminal):
     terminal.wait_for("starting torch", "reading the weights")
     terminal.type("\x11")

@@ -16,6 +16,7 @@ from tests.tui.window import (
     window,
     write,
 )
+from tui.arranged import WIDE
 from tui.commands import FOOTER
 from tui.panes.form import FormPane
 from tui.panes.sampler import SamplerPane
@@ -57,10 +58,24 @@ async def test_where_room_is_short_each_instrument_comes_in_turn(size):
         for name in names:
             await pilot.press("f9")
             await wait_until(pilot, lambda name=name: panes[name].has_focus_within)
+            # a form under the poem leaves the place beside it to what stands there
+            there = ["sampler", "form"] if name == "form" and size[0] >= WIDE else [name]
             await wait_until(
-                pilot,
-                lambda name=name: [n for n in names if panes[n].region.height > 2] == [name],
+                pilot, lambda there=there: [n for n in names if panes[n].region.height > 2] == there
             )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_under_a_poem_a_form_takes_no_more_room_than_it_needs(size):
+    async with window(size=size, session=session_of(form=FormSettings("fixed"))) as (app, pilot):
+        pane = app.main.query_one(FormPane)
+        for _ in range(3):
+            await pilot.press("f9")
+        await wait_until(pilot, lambda: pane.has_focus_within and pane.region.height)
+        kind, heads, verse = (pane.query_one(f"#{name}") for name in ("kind", "heads", "verse"))
+        assert [heads.region.y, verse.region.y] == [kind.region.y + 1, kind.region.y + 2]
+        assert pane.query_one("#says").region.y == verse.region.bottom
+        assert pane.region.bottom == app.main.query_one("#opening").region.y
 
 
 @pytest.mark.parametrize("size", [(60, 20), (100, 32), (120, 36), (200, 60)])

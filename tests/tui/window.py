@@ -19,6 +19,7 @@ from model.registry import ModelHandle, ModelSpec
 from model.steps import Finished, Step
 from tests.helpers import CHARACTERS, Endless, tiny_gpt
 from tui.app import Yinchuang
+from tui.help import HelpText
 from tui.panes.poem import PoemPane
 from tui.session import BY_KEY, UNLIMITED, Session
 
@@ -171,3 +172,8 @@ def reference(model: Any, prompt: str, controls: Controls, **options: Any) -> li
         events = list(Generator(inner, CHARACTERS, Prompt(prompt), controls, **options))
     assert isinstance(events[-1], Finished)
     return [event.token for event in events if isinstance(event, Step)]
+
+
+def help_text(app: Yinchuang) -> str:
+    """The help page that is open, its lines joined."""
+    return " ".join(app.screen.query_one(HelpText).plain().split())

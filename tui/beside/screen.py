@@ -199,6 +199,11 @@ class PairScreen(ArrangedScreen):
         self.panes[self._place].focus_poem()
         self._pair.write(message.text)
 
+    def on_write_requested(self, message: m.WriteRequested) -> None:
+        message.stop()
+        self.panes[self._place].focus_poem()
+        self.action_write()
+
     def on_opening_edited(self, message: m.OpeningEdited) -> None:
         message.stop()
         opening = self.query_one(OpeningPane)

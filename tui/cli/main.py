@@ -146,7 +146,7 @@ def chat_window(question: str | None, model: str) -> int:
     """Open the window on the chat; the exit code."""
     if question is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError("--window needs a terminal and takes no question; type it there")
-    from tui.app import run
+    from tui.start import run
 
     return run(chat=model)
 

@@ -7,22 +7,23 @@ write such a poem is the app's to find out and to say here with ``refuse``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from corpora.forms import FORMS, is_han
 from model.errors import visible
-from tui.messages import FormChanged
+from tui.messages import FormChanged, WriteRequested
 from tui.session import FormKind, FormSettings
 from tui.widgets.choice import Choice
 from tui.widgets.fields import FieldPane, Labelled, Refusal, TextField
 from tui.widgets.lines import set_title
 
-HINT = "↑↓ field · ←→ choose"
+HINT = "↑↓ field · ←→ choose · Enter writes"
 
 
 class FormPane(FieldPane):
@@ -36,6 +37,7 @@ class FormPane(FieldPane):
         & > #says { height: auto; color: $text-muted; padding-left: 1; }
     }
     """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "write", "Write", show=False)]
 
     def __init__(self, settings: FormSettings | None = None, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -61,7 +63,7 @@ class FormPane(FieldPane):
         if not self.children:  # not composed yet
             return
         self.query_one("#kind", Choice).show(settings.kind)
-        form, characters = self.query_one("#form", Choice), self.query_one("#characters", Choice)
+        form, characters = self.query_one("#verse", Choice), self.query_one("#characters", Choice)
         form.show(settings.form)
         characters.show(str(settings.characters))
         form.display, characters.display = settings.kind == "fixed", settings.kind == "acrostic"
@@ -93,7 +95,7 @@ class FormPane(FieldPane):
         yield Labelled(
             "heads", TextField(_joined, placeholder="藏头, such as 春眠不觉", id="heads")
         )
-        yield Choice("form", [(name, name) for name in FORMS], id="form")
+        yield Choice("form", [(name, name) for name in FORMS], id="verse")
         yield Choice("a line", [("5", "5"), ("7", "7")], id="characters")
         yield Static("", markup=False, id="says")
         yield Refusal()
@@ -122,8 +124,8 @@ class FormPane(FieldPane):
         event.stop()
         self._chosen(kind=cast(FormKind, event.key))
 
-    @on(Choice.Changed, "#form")
-    def _form(self, event: Choice.Changed) -> None:
+    @on(Choice.Changed, "#verse")
+    def _verse(self, event: Choice.Changed) -> None:
         event.stop()
         self._chosen(form=event.key)
 
@@ -143,10 +145,20 @@ class FormPane(FieldPane):
     @on(Input.Changed, "#heads")
     def _heads(self, event: Input.Changed) -> None:
         event.stop()
-        settings = replace(self._settings, heads=event.value)
-        if event.value and settings.kind == "free":
+        self._take_heads(event.value)
+
+    def _take_heads(self, heads: str) -> None:
+        settings = replace(self._settings, heads=heads)
+        if heads and settings.kind == "free":
             settings = replace(settings, kind="acrostic")
         self._change(settings)
+
+    def action_write(self) -> None:
+        """Ask for a poem of this form. Heads whose ``Input.Changed`` is still on its way count."""
+        if self._typed() != self._settings.heads:
+            self._take_heads(self._typed())
+        if self._typed() == self._settings.heads:  # else they were refused
+            self.post_message(WriteRequested())
 
     @on(TextField.Entered)
     def _entered(self, event: TextField.Entered) -> None:

@@ -50,12 +50,21 @@ class Ink:
         return style
 
     def _blended(self, name: str, under: Style) -> Style:
-        """A component's ground over the one ``under`` it. A rich style knows no transparency:
-        12 % of the ink's colour as a ground would be the ink's colour, and nothing to read."""
-        ground = self._widget.get_component_styles(name).background
-        if under.bgcolor is None or not 0 < ground.a < 1:
+        """A component's colours over the ground ``under`` it. A rich style knows no transparency:
+        12 % of the ink's colour as a ground would be the ink's colour, and nothing to read; and
+        what Textual picks by the ground it would take for white."""
+        styles = self._widget.get_component_styles(name)
+        if under.bgcolor is None:
             return Style()
-        return Style(bgcolor=(Color.from_rich_color(under.bgcolor) + ground).rich_color)
+        ground, ink = Color.from_rich_color(under.bgcolor), styles.color
+        seen = Style()
+        if 0 < styles.background.a < 1:
+            ground += styles.background
+            seen += Style(bgcolor=ground.rich_color)
+        if styles.has_rule("color") and 0 < ink.a < 1:
+            over = ground.get_contrast_text(ink.a) if styles.auto_color else ink
+            seen += Style(color=(ground + over).rich_color)
+        return seen
 
     def of(self, glyph: Glyph, *, marked: bool, shaded: bool, part: str = "") -> Style:
         """A character's style. ``marked``: under the cursor. ``part``: which part of a piece

@@ -155,6 +155,7 @@ class TextField(Input):
 
     async def action_submit(self) -> None:
         self.enter()
+        raise SkipAction  # Enter may mean more to the pane that the field is in
 
     def action_revert(self) -> None:
         """Back to the text that holds; where nothing changed, Escape is the app's."""

@@ -20,7 +20,7 @@ from tests.tui.chat.talking import (
     texts,
     transcript,
 )
-from tests.tui.window import notices, poem_text, wait_until, write
+from tests.tui.window import help_text, notices, poem_text, wait_until, write
 from tui.chat.composer import Composer
 from tui.chat.pages import CUT
 from tui.chat.transcript import Transcript
@@ -224,7 +224,7 @@ async def test_copy_and_the_commands_are_where_they_are_looked_for():
         assert all(key is palette or key.region.right <= palette.region.x for key in keys)
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen is not app.room.screen)
-        page = str(app.screen.query_one("Static").render())
+        page = help_text(app)
         assert all(command.about in page for command in CHAT)
 
 
