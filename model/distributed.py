@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+
+# Its functions take the group of the moment of their import as a default and keep it for ever.
+# Imported before there is one: later (by DistributedDataParallel) the group's threads would
+# outlive it, and one that wakes while Python shuts down aborts the process.
+import torch.distributed.nn.functional
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from model.errors import InputError, UserError
 from model.gpt import GPT
 
 
@@ -41,6 +47,19 @@ class Processes:
             return context
         return nullcontext()
 
+    def checked(self, work: Callable[[], object]) -> None:
+        """``work`` in the main process alone. Where it raises ``UserError`` there, all raise one,
+        so that none is left waiting for the others."""
+        refusal: UserError | None = None
+        if self.main:
+            try:
+                work()
+            except UserError as error:
+                refusal = error
+        refused = self.total(torch.tensor(float(refusal is not None), device=self.device))
+        if refused:
+            raise refusal or InputError("the main process refused")
+
     def total(self, value: Tensor) -> Tensor:
         """The sum of ``value`` over all processes."""
         if self.world > 1:
@@ -52,7 +71,8 @@ class Processes:
 def processes() -> Iterator[Processes]:
     """Join the group that ``torchrun`` describes in the environment, if any; leave it after.
 
-    Uses nccl where every process has a GPU of its own, gloo otherwise.
+    Uses nccl where every process has a GPU of its own, gloo otherwise. Where nothing holds on to
+    a wrapped module, the group's threads have ended when the block is left.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     device = _own_device()

@@ -19,6 +19,7 @@ import torch
 from corpora.places import PACKAGE_NAME, PACKAGE_VERSION, RULES_VERSION
 from corpora.poems import read_built
 from model.checkpoint import load_checkpoint, read_safetensors, save_checkpoint
+from model.claim import STATE
 from model.config import GPTConfig, TrainConfig
 from model.data import encode_corpus
 from model.distributed import Processes
@@ -99,7 +100,7 @@ def _saved_tokenizer(folder: Path) -> Tokenizer | None:
 
 def _saved_header(folder: Path) -> dict[str, str]:
     """The header of the state in ``folder``; empty where there is none."""
-    state = folder / "state.safetensors"
+    state = folder / STATE
     if not state.exists():
         return {}
     _, header = read_safetensors(state, STATE_FORMAT, STATE_VERSION)

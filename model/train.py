@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import read_safetensors, write_safetensors
+from model.claim import STATE
 from model.config import TrainConfig
 from model.data import Batch, BatchPlan, Corpus
 from model.distributed import Processes
@@ -75,7 +76,7 @@ class Trainer:
         self.corpus = corpus
         self.config = config
         self.processes = processes
-        self.state_file = folder / "state.safetensors"
+        self.state_file = folder / STATE
         self.origin = origin
         """Where the first weights came from; empty for random ones."""
         self.step = 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from corpora.places import BUILT_NAMES, built_folder
 from model.checkpoint import save_checkpoint
 from model.config import GPTConfig
 from model.gpt import GPT
@@ -26,6 +28,10 @@ from tui.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 HAN = "春眠不觉晓处闻啼鸟夜来风雨声花落知多少床前明月光疑是地上霜白日依山尽黄河入海流"
+
+SHAPE = ["--layers", "1", "--heads", "2", "--width", "16", "--block", "32", "--batch-tokens", "128"]
+RUN = ["train", "--name", "tiny", *SHAPE, "--seed", "3", "--eval-every", "4", "--save-every", "50"]
+"""A training run of a second or two; ``--steps`` is for the test to say."""
 
 
 @dataclass(frozen=True)
@@ -125,3 +131,21 @@ def on_terminal(*arguments: str, **environment: str) -> Answer:
         shown += data
     os.close(ours)
     return Answer(shown.decode().replace("\r\n", "\n"), "", process.wait(timeout=300))
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder to train in, with a small built corpus in a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    random_ = random.Random(1)
+    folder = built_folder()
+    folder.mkdir(parents=True)
+    for name in BUILT_NAMES:
+        lines = []
+        for number in range(60):
+            text = "".join("".join(random_.choices(HAN, k=5)) + end for end in "，。，。")
+            poem = {"id": str(number), "title": "", "author": "", "text": text}
+            lines.append(json.dumps(poem, ensure_ascii=False))
+        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -15,34 +14,13 @@ from typing import Any
 
 import pytest
 
-from corpora.places import BUILT_NAMES, built_folder
+from corpora.places import built_folder
 from model.checkpoint import load_checkpoint, read_safetensors
 from model.sentencepieces import SentencePieceTokenizer
 from model.train import STATE_FORMAT, STATE_VERSION
-from tests.cli.conftest import HAN, ROOT, Answer
-
-SHAPE = ["--layers", "1", "--heads", "2", "--width", "16", "--block", "32", "--batch-tokens", "128"]
-RUN = ["train", "--name", "tiny", *SHAPE, "--seed", "3", "--eval-every", "4", "--save-every", "50"]
+from tests.cli.conftest import ROOT, RUN, Answer
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder to train in, with a small built corpus in a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    random_ = random.Random(1)
-    folder = built_folder()
-    folder.mkdir(parents=True)
-    for name in BUILT_NAMES:
-        lines = []
-        for number in range(60):
-            text = "".join("".join(random_.choices(HAN, k=5)) + end for end in "，。，。")
-            poem = {"id": str(number), "title": "", "author": "", "text": text}
-            lines.append(json.dumps(poem, ensure_ascii=False))
-        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return tmp_path
 
 
 def state(place: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -38,9 +38,15 @@ def curves(group: Processes, folder: Path) -> dict[str, Curve]:
     return found
 
 
+def threads() -> list[str]:
+    """Names of this process's threads, where the system tells them."""
+    return [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     target = Path(sys.argv[1])
     with processes() as own:
         document = json.dumps(curves(own, target))
     (target / f"curves.{own.rank}.json").write_text(document)
+    (target / f"threads.{own.rank}").write_text(" ".join(threads()))

@@ -8,14 +8,13 @@ from __future__ import annotations
 import copy
 import os
 from contextlib import nullcontext
-from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import torch
 
 from corpora.errors import UserError
 from model.allocator import keep_memory
+from model.claim import claimed, refuse_unwritable
 from model.config import Controls
 from model.distributed import Processes, processes
 from model.errors import InputError
@@ -56,20 +55,35 @@ def train(request: TrainRequest) -> int:
 
 
 def _train(request: TrainRequest, group: Processes, alone: bool) -> int:
-    out = console()
+    if request.export_only:
+        return _export_only(request, group)
+    with claimed(request.folder, group):
+        return _trained(request, group, alone)
+
+
+def _export_only(request: TrainRequest, group: Processes) -> int:
+    """Another process may be training the run meanwhile: its saved state is whole."""
+    trainer = _trainer(request, group)
+    if not trainer.resume():
+        raise InputError(
+            f"there is no saved run in {request.folder}; train --name {request.name} begins one"
+        )
+    group.checked(lambda: refuse_unwritable(request.out.parent))
+    return _export(request, trainer, console()) if group.main else 0
+
+
+def _trainer(request: TrainRequest, group: Processes) -> Trainer:
     with flags_named(**FLAG_OF):
         settings = {**saved_settings(request.folder), **request.given}
-        trainer = make_trainer(settings, group, request.folder, grow_from=request.grow_from)
+        return make_trainer(settings, group, request.folder, grow_from=request.grow_from)
+
+
+def _trained(request: TrainRequest, group: Processes, alone: bool) -> int:
+    out = console()
+    trainer = _trainer(request, group)
     resumed = trainer.resume()
-    if request.export_only:
-        if not resumed:
-            raise InputError(
-                f"there is no saved run in {request.folder}; train --name {request.name} begins one"
-            )
-        return _export(request, trainer, out) if group.main else 0
+    group.checked(lambda: refuse_unwritable(request.out.parent))
     if group.main:
-        for folder in {request.folder, request.out.parent}:
-            _refuse_unwritable(folder)
         _introduce(trainer, resumed, out)
     # Only here: what comes before and after is cut short by a signal at once.
     with interruptible(twice_kills=alone) as interrupt:
@@ -83,16 +97,6 @@ def _train(request: TrainRequest, group: Processes, alone: bool) -> int:
     save_loss(trainer.losses, request.folder / "loss.png", request.name, out)
     draw_loss(trainer.losses, out)
     return 0
-
-
-def _refuse_unwritable(folder: Path) -> None:
-    """Now, and not after the first thousand steps."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot write in the folder {folder} ({error.strerror})") from error
 
 
 def _introduce(trainer: Trainer, resumed: bool, out: Console) -> None:

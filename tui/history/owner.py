@@ -11,34 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
+from corpora.locks import lock
 from tui.history.records import new_id
 
 YOUNG_S = 60.0
-
-try:
-    import fcntl
-
-    def _lock(file: IO[str], *, wait: bool) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            return False
-        except OSError:  # a disk without locks: nobody can be seen to live there
-            return True
-        return True
-
-except ImportError:  # Windows
-    import msvcrt
-
-    def _lock(file: IO[str], *, wait: bool) -> bool:
-        mode = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK  # type: ignore[attr-defined]
-        try:
-            msvcrt.locking(file.fileno(), mode, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
 
 
 class Owner:
@@ -50,7 +27,7 @@ class Owner:
         self.id = new_id()
         self._path = folder / self.id
         self._file = self._path.open("w", encoding="utf-8")
-        _lock(self._file, wait=True)  # before anybody can have heard of the id
+        lock(self._file, wait=True)  # before anybody can have heard of the id
 
     def close(self) -> None:
         """From now on this writer counts as dead."""
@@ -64,7 +41,7 @@ def alive(folder: Path, owner: str) -> bool:
     path = folder / owner
     try:
         with path.open("r+", encoding="utf-8") as file:
-            if not _lock(file, wait=False):
+            if not lock(file, wait=False):
                 return True
     except FileNotFoundError:
         return False
@@ -87,5 +64,5 @@ def sweep(folder: Path) -> None:
 def alone(path: Path) -> Iterator[None]:
     """While the block runs no other program is in a block of the same ``path``."""
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
-        _lock(file, wait=True)
+        lock(file, wait=True)
         yield
