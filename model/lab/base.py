@@ -89,6 +89,8 @@ class Plot:
     kind: Literal["line", "bar"] = "line"
     log_x: bool = False
     log_y: bool = False
+    note: str = ""
+    """What a reader should see in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,10 @@ class Check:
     """A claim with a known right answer, and whether it came out."""
 
     claim: str
-    holds: bool
+    holds: bool | None
+    """``None``: these samples, or this model, cannot decide it."""
     detail: str = ""
-    """The figures that decide it."""
+    """The figures that decide it, or why they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +130,8 @@ class Result:
 
     @property
     def holds(self) -> bool:
-        """Every check came out."""
-        return all(check.holds for check in self.checks)
+        """No check came out wrong; those that could not be decided do not count."""
+        return all(check.holds is not False for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON can hold it."""

@@ -8,6 +8,7 @@ cache is left out, and said.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,12 @@ from model.config import CacheMode
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
 from model.lab.memory import Memory, gpt2_memory, held_memory
 from model.lab.portion import WHOLE, portion
-from model.lab.timing import MODES, NAMES, Pair, pace, pair, slope
+from model.lab.timing import MODES, NAMES, Line, Pair, is_flat, line, pace, pair
 from model.registry import ModelHandle, specs
 
 LENGTHS, QUICK_LENGTHS = (32, 64, 120, 500), (32, 64)
 BUDGET, QUICK_BUDGET = 5.0, 1.0
-"""Seconds for the counted runs of one length."""
+"""Seconds of computing for the counted runs of one length."""
 TOO_LONG, QUICK_TOO_LONG = 60.0, 5.0
 """Seconds that a run without cache may be expected to take; longer ones are left out."""
 LESSON = {32: (23, 12, 1.8), 64: (52, 26, 2.0), 120: (130, 49, 2.6)}
@@ -51,9 +52,9 @@ class Measured:
         Token ``i`` of these is read with ``i + 2`` tokens of context."""
         return pace(self.pairs, mode)[1 : self.handle.model.config.block_size]
 
-    def rise(self, mode: CacheMode) -> tuple[float, float]:
-        """Seconds that a token takes more for each one before it, and with none before it."""
-        return slope(self.pace(mode), first=2)
+    def line(self, mode: CacheMode) -> Line:
+        """A token's time against what stands before it."""
+        return line(self.pace(mode), first=2)
 
 
 def run(request: Request) -> Records:
@@ -96,18 +97,16 @@ def run(request: Request) -> Records:
 
 
 def _expected(known: Pair, tokens: int, block: int) -> float:
-    """Seconds by the clock without cache: a token's time grows with its context."""
+    """Seconds without cache: a token's time grows with its context."""
     grows = tokens * min(tokens, block) / (known.tokens * min(known.tokens, block))
-    return known.elapsed("off") * grows
+    return known.total("off") * grows
 
 
 def _times(measured: Measured) -> Table:
     rows: list[tuple[Any, ...]] = []
     for p in measured.pairs:
         taken = [p.total(mode) * 1000 for mode in MODES]
-        rows.append(
-            (p.tokens, *taken, p.ratio, *LESSON.get(p.tokens, (None,) * 3), p.identical, p.n)
-        )
+        rows.append((p.tokens, *taken, p.ratio, *LESSON.get(p.tokens, (None,) * 3), p.same, p.n))
     rows += [(n, *(None,) * 8) for n in measured.left_out]
     heads = {"tokens": ",", "without (ms)": ",.0f", "with (ms)": ",.0f", "faster": ".1f"}
     heads |= {"the lesson's without": ",.0f", "its with": ",.0f", "its faster": ".1f"}
@@ -142,14 +141,23 @@ def _slopes(measured: Sequence[Measured]) -> Table:
     rows = []
     for m in measured:
         for mode in MODES:
-            rise, base = m.rise(mode)
-            rows.append((m.name, NAMES[mode], base * 1e3, rise * 1e6, sum(p.n for p in m.pairs)))
+            fit = m.line(mode)
+            error = fit.error * 1e6 if math.isfinite(fit.error) else None
+            n = sum(p.n for p in m.pairs)
+            rows.append((m.name, NAMES[mode], fit.base * 1e3, fit.rise * 1e6, error, n))
     return table(
         "A token's time against the length of the text, a line fitted",
-        {"model": "", "": "", "at none (ms)": ".2f", "a token more (µs)": ".2f", "n": ""},
+        {
+            "model": "",
+            "": "",
+            "at none (ms)": ".2f",
+            "a token more (µs)": ".2f",
+            "±": ".2f",
+            "n": "",
+        },
         rows,
         "through medians of eight neighbours, over n texts that begin alike, while the text "
-        "fits the block",
+        "fits the block; ±: one standard error",
     )
 
 
@@ -189,14 +197,14 @@ def _checks(measured: Sequence[Measured]) -> Iterator[Check]:
     for m in measured:
         yield Check(
             f"{m.name}: both modes write the same text",
-            all(p.identical for p in m.pairs),
-            ", ".join(f"{p.tokens} tokens" for p in m.pairs),
+            all(p.agrees for p in m.pairs),
+            ", ".join(p.agreement for p in m.pairs),
         )
-        off, on = (m.rise(mode)[0] * 1e6 for mode in MODES)
+        off, on = (m.line(mode) for mode in MODES)
         yield Check(
             f"{m.name}: with the cache a token's time is flat, without it linear",
-            off > 4 * abs(on),
-            f"{on:.1f} µs and {off:.1f} µs more a token",
+            is_flat(off, on),
+            f"{on.rise * 1e6:.1f} µs and {off.rise * 1e6:.1f} µs more a token",
         )
         if m.memory.by_formula is not None:
             yield Check(
@@ -204,6 +212,13 @@ def _checks(measured: Sequence[Measured]) -> Iterator[Check]:
                 m.memory.measured == m.memory.by_formula,
                 f"{m.memory.measured:,.0f} bytes a token, {m.memory.formula}",
             )
+
+
+def grows(fit: Line) -> str:
+    """By how much a token's time grows, in words, where that is more than its scatter."""
+    if abs(fit.rise) <= 2 * fit.error:
+        return "no more that could be told from scatter"
+    return f"{fit.rise * 1e6:,.1f} µs more"
 
 
 def _gpt2_check(memory: Memory) -> Check:
@@ -217,13 +232,21 @@ def _gpt2_check(memory: Memory) -> Check:
 def _findings(measured: Sequence[Measured]) -> Iterator[str]:
     for m in measured:
         p = m.longest
-        off, on = (m.rise(mode)[0] * 1e6 for mode in MODES)
-        flat = "less than 1" if on < 1 else f"{on:,.0f}"
         yield (
             f"{m.name}: {p.tokens} tokens are {p.ratio:.1f} times faster with the cache. Without "
-            f"it a token takes {off:,.0f} µs more for each token before it, with it {flat}."
+            f"it a token takes {grows(m.line('off'))} for each token before it, with it "
+            f"{grows(m.line('on'))}."
         )
-    known = [(m, p) for m in measured for p in m.pairs if p.tokens in LESSON]
+        parted = next((p for p in m.pairs if not p.identical), None)
+        if parted is not None and parted.parting is not None:
+            yield (
+                f"{m.name}: after {parted.parting.at} of {parted.tokens} tokens the two modes "
+                f"part, where u is {parted.parting.apart:.0e} from the other mode's token: the "
+                "same sums in another order, as the chapters on sums tell, and another text from "
+                "there on."
+            )
+    own = [m for m in measured if m.handle.spec.kind == "own"]
+    known = [(m, p) for m in own for p in m.pairs if p.tokens in LESSON]
     if known:
         m, p = max(known, key=lambda each: each[1].tokens)
         ours, theirs = p.ratio, LESSON[p.tokens][2]

@@ -64,10 +64,3 @@ def margin(step: Step) -> float:
     if high < 1:
         distances.append(high - step.u)
     return max(0.0, min(distances, default=1.0))
-
-
-def first_difference(tokens: Sequence[int], others: Sequence[int]) -> int | None:
-    """How many tokens two texts share before they part; ``None`` where they are the same."""
-    pairs = zip(tokens, others, strict=False)
-    place = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(tokens), len(others)))
-    return None if place == len(tokens) == len(others) else place

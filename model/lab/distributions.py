@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from model.config import Controls
 from model.generate import Prompt
+from model.lab.base import Series
 from model.reader import Reader
 from model.registry import ModelHandle
 from model.run import Run
@@ -40,6 +41,14 @@ def all_logits(handle: ModelHandle, tokens: Sequence[int]) -> Tensor:
     ids = [handle.tokenizer.start_id, *tokens][: handle.model.config.block_size]
     logits: Tensor = handle.model(torch.tensor([ids]))[0]
     return logits
+
+
+def below(name: str, values: Iterable[float]) -> Series:
+    """The share of ``values`` up to each of them, for a logarithmic axis: zeros count, and have
+    no point."""
+    ranked = sorted(values)
+    points = ((value, (n + 1) / len(ranked)) for n, value in enumerate(ranked))
+    return Series(name, tuple(point for point in points if point[0] > 0))
 
 
 def nucleus_size(probabilities: Tensor, mass: float) -> int:

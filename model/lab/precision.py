@@ -21,8 +21,10 @@ from model.config import Controls
 from model.errors import InputError
 from model.generate import Generator, Prompt
 from model.gpt import GPT
-from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
+from model.lab.base import Check, Plot, Progress, Records, Request, Result, Table, table
 from model.lab.batch import top_two_margins
+from model.lab.distributions import below
+from model.lab.parting import first_difference
 from model.lab.texts import GREEDY, OPENINGS
 from model.registry import ModelHandle
 from model.steps import Step
@@ -54,14 +56,6 @@ class Texts:
 def spacing(dtype: torch.dtype, value: float) -> float:
     """From ``value`` to the next number that ``dtype`` can hold, away from zero."""
     return float(torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(abs(value))))
-
-
-def divergence(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """The first step, from 0, at which two texts differ; ``None`` where they are the same."""
-    for step, (ours, theirs) in enumerate(zip(one, other, strict=False)):
-        if ours != theirs:
-            return step
-    return None if len(one) == len(other) else min(len(one), len(other))
 
 
 def cast(model: GPT, dtype: torch.dtype) -> GPT:
@@ -198,7 +192,7 @@ def _divergences(found: list[Texts], unsupported: list[torch.dtype]) -> Table:
 
 def _steps(exact: Texts, texts: Texts) -> list[int]:
     pairs = zip(exact.written, texts.written, strict=True)
-    return [step for one, other in pairs if (step := divergence(one, other)) is not None]
+    return [step for one, other in pairs if (step := first_difference(one, other)) is not None]
 
 
 def _example(handle: ModelHandle, openings: Sequence[str], found: list[Texts]) -> list[Table]:
@@ -214,13 +208,11 @@ def _example(handle: ModelHandle, openings: Sequence[str], found: list[Texts]) -
 
 
 def _margin_plot(exact: Texts) -> Plot:
-    ranked = exact.margins.sort().values
-    points = tuple((float(m), (i + 1) / len(ranked)) for i, m in enumerate(ranked) if m > 0)
     return Plot(
         "How near the best two logits come under greedy",
         "margin (logits)",
         "share of steps",
-        (Series("steps with a smaller margin", points),),
+        (below("steps with a smaller margin", exact.margins.tolist()),),
         log_x=True,
     )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from model.lab.base import Request, Result
+from model.lab.chapters import Part
 from model.registry import ModelSpec
 from tests.cli.conftest import ROOT, Answer, in_process, on_terminal
 from tests.lab.scripted import (
@@ -25,6 +26,7 @@ from tests.lab.scripted import (
     SMALL,
     result,
     scripted,
+    small,
 )
 
 Call = Callable[..., Answer]
@@ -96,6 +98,10 @@ def test_the_document_is_json_whatever_was_measured(run: Call, catalogue) -> Non
         (("lab", "all", "--plot", "x.png"), "--report DIR draws them all"),
         (("lab", "failing", "--prompt", "春"), "failing reads no prompt"),
         (("lab", "failing", "--trace", "x.jsonl"), "failing looks at no saved run"),
+        (("lab", "plain", "--seed", "2"), "plain draws nothing: leave --seed out"),
+        (("lab", "plain", "--model", "tang-small"), "plain asks no model"),
+        (("lab", "plain", "--plot", "x.png"), "plain has no plots"),
+        (("lab", "looks", "--trace", "x.jsonl", "--seed", "2"), "the saved run has its own seed"),
         (("lab", "small", "--model", "none"), "there is no model named 'none'"),
         (("lab", "impossible"), "run.py corpus build makes it"),
         (("lab", "small", "--report", "/dev/null/x"), "cannot make the folder"),
@@ -105,7 +111,9 @@ def test_the_document_is_json_whatever_was_measured(run: Call, catalogue) -> Non
 def test_what_cannot_be_done_is_one_line_and_code_2(
     run: Call, catalogue, arguments: tuple[str, ...], said: str
 ) -> None:
-    catalogue(SMALL, FAILING, IMPOSSIBLE)
+    plain = scripted("plain", small, models="none", draws=False, plots=False)
+    looks = scripted("looks", small, reads_trace=True)
+    catalogue(SMALL, FAILING, IMPOSSIBLE, plain, looks)
     answer = run(*arguments)
     assert answer.code == 2
     assert said in answer.stderr and answer.stderr.count("\n") == 1
@@ -154,7 +162,52 @@ def test_the_report_goes_on_past_what_fails(run: Call, catalogue, tmp_path: Path
     assert re.search(r"\d+ cores? with \d+\.\d programs at work", text)
     pictures = set(re.findall(r"\]\((.*?\.png)\)", text))
     assert pictures == {f"{n}-{i}.png" for n in ("small", "hostile", "failing") for i in (1, 2)}
-    assert {path.name for path in (tmp_path / "r").iterdir()} == pictures | {"report.md"}
+    assert {path.name for path in (tmp_path / "r").iterdir()} == pictures | {
+        "report.md",
+        "report.json",
+    }
+    assert "**What did not come out.**\n\n- [2](#2-the-broken-one): broken broke off" in text
+    assert "- [5](#5-the-failing-one): the claim of 春风: 1.0 against 1.0" in text
+    data = json.loads((tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
+    assert [one["state"] for one in data["experiments"]] == [
+        *("done", "failed", "impossible", "done", "done")
+    ]
+    assert data["made"]["quick"] is True
+
+
+def test_chapters_stand_in_their_parts_and_have_numbers(
+    run: Call, catalogue, tmp_path: Path
+) -> None:
+    one, other = Part("One", "The *first* part."), Part("Other", "The second.")
+    exercise = "Again: ``run.py lab a``."
+    catalogue(
+        scripted("a", small, part=one, exercise=exercise),
+        scripted("b", small, part=one),
+        scripted("c", small, part=other),
+    )
+    assert run("lab", "all", "--report", str(tmp_path)).code == 0
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert re.findall(r"^##+ (.*)", text, re.MULTILINE) == [
+        *("Contents", "Part I. One", "1. The a one", "2. The b one", "Part II. Other"),
+        *("3. The c one", "What it was made with"),
+    ]
+    for said in (
+        "**Part I. One**\n\n1. [The a one](#1-the-a-one) ✓",
+        "The \\*first\\* part.",
+        "**Table 3.1. A table of",
+        "*Figure 2.2. Bars. Bars of mass.*",
+        "**Try it.** Again: `run.py lab a`.",
+    ):
+        assert said in text
+
+
+def test_a_report_leaves_one_document_on_standard_output(
+    run: Call, catalogue, tmp_path: Path
+) -> None:
+    catalogue(SMALL)
+    answer = run("lab", "small", "--json", "--report", str(tmp_path))
+    assert answer.json["name"] == "small"
+    assert answer.stderr.endswith(f"1 of 1 checks hold; {tmp_path / 'report.md'}\n")
 
 
 def test_without_matplotlib_the_report_draws_with_characters(
@@ -165,7 +218,7 @@ def test_without_matplotlib_the_report_draws_with_characters(
     assert run("lab", "all", "--report", str(tmp_path)).code == 0
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "pictures need matplotlib" in text and "```text" in text
-    assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
+    assert {path.name for path in tmp_path.iterdir()} == {"report.md", "report.json"}
     refused = run("lab", "small", "--plot", str(tmp_path / "x.png"))
     assert refused.code == 2 and "yinchuang[train]" in refused.stderr
 
@@ -202,7 +255,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path) -> None:
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "## 1. The small one" in text
     assert "## 2. The slow one" in text and "stopped before its end" in text
-    assert "2 experiments, 1 of 1 check hold" in text
+    assert "2 experiments, 1 of 1 checks hold" in text
 
 
 def test_a_real_one_runs_in_a_process_of_its_own(checkpoint: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from model.errors import InputError
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, table
@@ -36,7 +36,11 @@ def result(name: str = "small", *, holds: bool = True, text: str = "春风") -> 
         (table(f"A table of {text}", columns, rows, f"note on {text}"),),
         (
             Plot(f"Lines of {text}", "n", text, (Series(text, line), Series("half", line[:5]))),
-            Plot("Bars", "k", "mass", (Series("x", ((1, 0.5), (5, 1.0))),), kind="bar"),
+            Plot(
+                *("Bars", "k", "mass", (Series("x", ((1, 0.5), (5, 1.0))),)),
+                kind="bar",
+                note="Bars of mass.",
+            ),
         ),
         (Check(f"the claim of {text}", holds, "1.0 against 1.0"),),
         (f"A finding about {text}.",),
@@ -56,6 +60,12 @@ def hostile(request: Request) -> Iterator[Progress | Result]:
     """Everything it says looks like markup."""
     yield Progress(0, 1, HOSTILE)
     yield result("hostile", text=HOSTILE)
+
+
+def undecided(request: Request) -> Iterator[Progress | Result]:
+    """One check that holds, one that these samples cannot decide."""
+    made = result("undecided")
+    yield replace(made, checks=(*made.checks, Check("a slope is flat", None, "n = 1")))
 
 
 def failing(request: Request) -> Iterator[Progress | Result]:
@@ -82,6 +92,7 @@ def scripted(name: str, script: Script, **fields: object) -> Scripted:
 
 SMALL = scripted("small", small, reads_prompt=True)
 HOSTILE_ONE = scripted("hostile", hostile)
+UNDECIDED = scripted("undecided", undecided)
 FAILING = scripted("failing", failing)
 BROKEN = scripted("broken", broken)
 IMPOSSIBLE = scripted("impossible", impossible, uses=("corpus",))

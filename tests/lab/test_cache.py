@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,7 +17,8 @@ from model.config import GPTConfig
 from model.lab.base import collect
 from model.lab.cache import QUICK_LENGTHS, run
 from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
-from model.lab.timing import Pair, Timed, clock, pace, pair, slope
+from model.lab.parting import Parting
+from model.lab.timing import Line, Pair, Timed, clock, gains_more, is_flat, line, pace, pair
 from tests.helpers import CHARACTERS, tiny_gpt
 from tests.lab.helpers import tiny_handle, tiny_request
 
@@ -91,11 +94,61 @@ def test_a_pace_is_taken_over_texts_that_begin_alike():
 
 def test_a_line_is_found_and_one_outlier_is_not():
     seconds = [0.5 + 0.25 * context for context in range(2, 82)]
-    assert slope(seconds, first=2) == pytest.approx((0.25, 0.5))
+    exact = line(seconds, first=2)
+    assert (exact.rise, exact.base) == pytest.approx((0.25, 0.5))
+    assert exact.error == pytest.approx(0, abs=1e-12)
     seconds[17] = 100.0
     # the median of eight moves by half a step at most
-    assert slope(seconds, first=2)[0] == pytest.approx(0.25, rel=0.02)
-    assert slope([3.0], first=2) == (0.0, 3.0)
+    assert line(seconds, first=2).rise == pytest.approx(0.25, rel=0.02)
+    assert line([3.0], first=2) == Line(0.0, 3.0, math.inf)
+
+
+def test_the_error_of_a_line_is_the_scatter_of_its_fits():
+    """Of 400 lines through the same scatter, against what one of them says of itself."""
+    chance = np.random.default_rng(1)
+    fits = [line([0.5 + 0.25 * n + e for n, e in enumerate(chance.normal(size=160))])
+            for _ in range(400)]  # fmt: skip
+    spread = float(np.std([fit.rise for fit in fits]))
+    assert float(np.mean([fit.error for fit in fits])) == pytest.approx(spread, rel=0.1)
+
+
+STEEP, FLAT = Line(20.0, 100.0, 0.5), Line(0.3, 40.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "verdict"),
+    [
+        (STEEP, FLAT, True),
+        (STEEP, STEEP, False),
+        (STEEP, Line(0.3, 40.0, 3.0), None),  # scatters by more than a quarter of 20
+        (STEEP, Line(0.3, 40.0, math.inf), None),  # two points
+        (Line(0.0, 3.0, 0.0), Line(0.0, 3.0, 0.0), None),  # nothing was measured
+    ],
+)
+def test_flat_is_said_only_where_the_scatter_allows_it(off: Line, on: Line, verdict: bool | None):
+    assert is_flat(off, on) is verdict
+
+
+def test_the_ratio_grows_where_the_slope_weighs_more():
+    assert gains_more(STEEP, FLAT) is True
+    assert gains_more(FLAT, STEEP) is False
+    assert gains_more(STEEP, Line(0.3, 40.0, 5.0)) is None
+    assert gains_more(STEEP, Line(0.3, -1.0, 0.1)) is None
+
+
+@pytest.mark.parametrize(
+    ("parted", "agrees", "same"),
+    [
+        (None, True, "yes"),
+        (Parting(1, 1e-6), True, "1 tokens"),
+        (Parting(1, 0.2), False, "1 tokens"),
+    ],
+)
+def test_texts_may_part_where_u_is_at_an_edge(parted: Parting | None, agrees: bool, same: str):
+    other = timed(1.0, 1.0, ids=(1, 2 if parted is None else 9))
+    runs = {"off": (timed(1.0, 1.0),), "on": (other,)}
+    found = Pair(2, runs, parted)  # type: ignore[arg-type]
+    assert (found.agrees, found.same) == (agrees, same)
 
 
 @pytest.mark.parametrize(("budget", "n"), [(0.0, 1), (1e6, 3)])
@@ -110,7 +163,7 @@ def test_every_length_is_written_alike_in_both_modes():
     result = collect(run(tiny_request(model="tiny")))
     times = result.tables[0]
     assert times.column("tokens") == list(QUICK_LENGTHS)
-    assert times.column("identical") == [True, True]
+    assert times.column("identical") == ["yes", "yes"]
     same, _, memory, gpt2 = result.checks  # not the second: a small model's times are noise
     assert same.holds and memory.holds and gpt2.holds
 

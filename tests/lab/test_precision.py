@@ -10,7 +10,7 @@ import torch
 
 from model.errors import InputError
 from model.lab.base import Request, collect
-from model.lab.precision import TYPES, cast, divergence, run, spacing
+from model.lab.precision import TYPES, cast, run, spacing
 from tests.helpers import tiny_gpt
 from tests.lab.helpers import tiny_handle, tiny_request
 
@@ -26,13 +26,6 @@ def test_spacing_is_the_way_to_the_next_number(dtype: torch.dtype, value: float)
 
 def test_bfloat16_near_sixteen():
     assert spacing(torch.bfloat16, 16.0) == spacing(torch.bfloat16, -31.0) == 0.125
-
-
-def test_divergence():
-    assert divergence([1, 2, 3], [1, 2, 3]) is None
-    assert divergence([1, 2, 3], [1, 9, 3]) == 1
-    assert divergence([1, 2], [1, 2, 3]) == 2
-    assert divergence([], []) is None
 
 
 @torch.inference_mode()

@@ -8,8 +8,10 @@ import pytest
 
 from model.config import Controls
 from model.lab.base import collect
-from model.lab.company import compare, edges, first_difference, margin
-from model.lab.seed import CHANGES, FEW, SIZES, WAYS, run
+from model.lab.company import compare, edges, margin
+from model.lab.desk import CHANGES, SIZES, WAYS
+from model.lab.parting import first_difference
+from model.lab.seed import FEW, repeats, run
 from model.lab.writing import Written
 from model.steps import Inspection, Step
 from tests.lab.helpers import tiny_request
@@ -60,6 +62,15 @@ def test_where_two_texts_part():
     assert first_difference([1, 2], [1, 2, 3]) == 2
     assert first_difference([5], [6]) == 0
     assert first_difference([1, 2], [1, 2]) is None
+
+
+def test_the_same_text_twice_is_chance_only_where_it_is_likely():
+    """Each step here has a log-probability of -1."""
+    short, other = written(step(3, 0.35, 0.3, 0.2)), written(step(4, 0.35, 0.3, 0.2))
+    assert repeats([short, other]) == (0, True)
+    assert repeats([short, other, short]) == (1, True)
+    long = written(*(step(n, 0.35, 0.3, 0.2) for n in range(12)))
+    assert repeats([long, other, long]) == (1, False)  # e^-24 of three pairs
 
 
 def test_a_step_that_was_not_looked_at_is_refused():

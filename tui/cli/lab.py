@@ -24,33 +24,40 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
+Name = Annotated[
+    str | None, argument("NAME", "An experiment, or all; without one they are listed.")
+]
+OwnPrompt = Annotated[
+    str | None,
+    option("--prompt", metavar="TEXT", text="Instead of the experiment's own prompts."),
+]
+Saved = Annotated[
+    str | None, option("--trace", metavar="FILE", text="A saved run to look at, for whatif.")
+]
+Seed = Annotated[str | None, option("--seed", text="Of everything that is drawn. [1]")]
+Quick = Annotated[bool, switch("--quick", "Fewer samples: rough figures.")]
+Picture = Annotated[
+    str | None, option("--plot", metavar="FILE", text="Draw its plots there: .png or .svg.")
+]
+Folder = Annotated[
+    str | None,
+    option("--report", metavar="DIR", text="Write a Markdown report with all plots there."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to ``app``."""
 
     @app.command("lab")
     def command(
-        name: Annotated[
-            str | None, argument("NAME", "An experiment, or all; without one they are listed.")
-        ] = None,
+        name: Name = None,
         model: Model = None,
-        prompt: Annotated[
-            str | None,
-            option("--prompt", metavar="TEXT", text="Instead of the experiment's own prompts."),
-        ] = None,
-        trace: Annotated[
-            str | None,
-            option("--trace", metavar="FILE", text="A saved run to look at, for whatif."),
-        ] = None,
-        seed: Annotated[str, option("--seed", text="Of everything that is drawn. [1]")] = "1",
-        quick: Annotated[bool, switch("--quick", "Fewer samples: rough figures.")] = False,
-        plot: Annotated[
-            str | None,
-            option("--plot", metavar="FILE", text="Draw its plots there: .png or .svg."),
-        ] = None,
-        report: Annotated[
-            str | None,
-            option("--report", metavar="DIR", text="Write a Markdown report with all plots there."),
-        ] = None,
+        prompt: OwnPrompt = None,
+        trace: Saved = None,
+        seed: Seed = None,
+        quick: Quick = False,
+        plot: Picture = None,
+        report: Folder = None,
         threads: Threads = "1",
         json: Json = False,
     ) -> int:
@@ -60,7 +67,7 @@ def register(app: typer.Typer) -> None:
                 model,
                 prompt,
                 None if trace is None else Path(trace),
-                whole("seed", seed, 0, 2**64 - 1),
+                None if seed is None else whole("seed", seed, 0, 2**64 - 1),
                 quick,
                 None if plot is None else Path(plot),
                 None if report is None else Path(report),
@@ -81,7 +88,7 @@ class Flags:
     model: str | None
     prompt: str | None
     trace: Path | None
-    seed: int
+    seed: int | None
     quick: bool
     plot: Path | None
     report: Path | None
@@ -101,6 +108,7 @@ def run(name: str, flags: Flags) -> int:
     from tui.cli.interrupt import interruptible
     from tui.cli.lab_report import Report
     from tui.cli.loading import Models, spec_of
+    from tui.cli.output import say
 
     if flags.model is not None:
         spec_of(flags.model)
@@ -120,32 +128,48 @@ def run(name: str, flags: Flags) -> int:
     if flags.json:
         _print_json(name, outcomes)
     if report:
-        print(f"{report.summary()}; {report.path}")
+        told = f"{report.summary()}; {report.path}"
+        say(told) if flags.json else print(told)  # one document on standard output
     return interrupt.code or (0 if all(outcome.good for outcome in outcomes) else FAILED)
 
 
 def _refuse(name: str, experiments: Sequence[Experiment], flags: Flags) -> None:
     """Raises ``InputError`` for flags that mean nothing here, before anything is run."""
     if flags.plot is not None:
-        from tui.lab.pictures import SUFFIXES, available
+        _refuse_plot(name, experiments, flags.plot)
+    for flag, value, means_something, why in (
+        ("--model", flags.model, lambda one: one.models != "none", "asks no model"),
+        ("--prompt", flags.prompt, lambda one: one.reads_prompt, "reads no prompt"),
+        ("--trace", flags.trace, lambda one: one.reads_trace, "looks at no saved run"),
+        ("--seed", flags.seed, lambda one: one.draws, "draws nothing"),
+    ):
+        if value is not None and not any(map(means_something, experiments)):
+            raise InputError(f"{name} {why}: leave {flag} out")
+    if flags.trace is not None and name != ALL:
+        for flag, value in (("--prompt", flags.prompt), ("--seed", flags.seed)):
+            if value is not None:
+                raise InputError(f"the saved run has its own {flag[2:]}: leave {flag} out")
 
-        if name == ALL:
-            raise InputError("--plot draws one experiment; lab all --report DIR draws them all")
-        if flags.plot.suffix[1:] not in SUFFIXES:
-            raise InputError(f"--plot is {str(flags.plot)!r}; it takes a .png or .svg file")
-        if not available():
-            raise InputError("--plot needs matplotlib: pip install 'yinchuang[train]'")
-    if flags.prompt is not None and not any(one.reads_prompt for one in experiments):
-        raise InputError(f"{name} reads no prompt: leave --prompt out")
-    if flags.trace is not None and not any(one.reads_trace for one in experiments):
-        raise InputError(f"{name} looks at no saved run: leave --trace out")
+
+def _refuse_plot(name: str, experiments: Sequence[Experiment], path: Path) -> None:
+    from tui.lab.pictures import SUFFIXES, available
+
+    if name == ALL:
+        raise InputError("--plot draws one experiment; lab all --report DIR draws them all")
+    if not experiments[0].plots:
+        raise InputError(f"{name} has no plots: leave --plot out")
+    if path.suffix[1:] not in SUFFIXES:
+        raise InputError(f"--plot is {str(path)!r}; it takes a .png or .svg file")
+    if not available():
+        raise InputError("--plot needs matplotlib: pip install 'yinchuang[train]'")
 
 
 def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:
     from model.lab.base import Request
 
     prompt = None if flags.prompt is None else _prompt(flags.prompt, flags.model)
-    return Request(models, flags.model, prompt, flags.seed, flags.quick, flags.trace)
+    seed = 1 if flags.seed is None else flags.seed
+    return Request(models, flags.model, prompt, seed, flags.quick, flags.trace)
 
 
 def _prompt(text: str, model: str | None) -> str:

@@ -1,4 +1,5 @@
-"""The lab's report: a Markdown file with a chapter an experiment, and the pictures beside it.
+"""The lab's report: a Markdown file with a chapter an experiment, the pictures beside it, and
+everything that was measured as JSON.
 
 Written anew after every experiment, whole each time, so that what was found is kept
 whatever happens next.
@@ -6,10 +7,13 @@ whatever happens next.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,16 +22,25 @@ from model.lab.base import Plot
 from tui.cli.loading import Models
 from tui.files import write_whole
 from tui.lab import pictures
-from tui.lab.markdown import anchor, escaped, section
-from tui.lab.outcome import Outcome, method
+from tui.lab.document import document
+from tui.lab.markdown import anchor, check_text, escaped, heading, section
+from tui.lab.outcome import Outcome, method, tally
 
-NAME = "report.md"
+NAME, DATA = "report.md", "report.json"
 INTRODUCTION = """\
 A language model turns what has been written into a number for every token that could come
 next; everything after that, until a token is chosen, is decoding. Each chapter below takes one
 claim about decoding or its cost, says how it was measured on the models of this program, and
 shows what came out, with the plots and with the checks whose right answer is known beforehand.
-Where a figure of the textbook was not reproduced, it stands beside ours with the reason."""
+Where a figure of the textbook was not reproduced, it stands beside ours.
+
+Every chapter can be read by itself, and run again by the command in its last line. The sentences
+under *What we get* are made from the figures of this run: another model, another seed or another
+machine gives other sentences."""
+READING = """\
+✓ every check holds · ✗ a check does not, or the experiment broke off · ○ no result, or a
+check that so few samples, or this model, cannot decide"""
+ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
 class Report:
@@ -49,31 +62,22 @@ class Report:
 
     def add(self, outcome: Outcome) -> None:
         """Draw the outcome's plots and write the report with its chapter."""
+        before = self._outcomes[-1].experiment.part if self._outcomes else None
         self._outcomes.append(outcome)
-        count = 0
-
-        def picture(plot: Plot) -> str | None:
-            nonlocal count
-            if not pictures.available():
-                return None
-            count += 1
-            name = f"{outcome.experiment.name}-{count}.png"
-            write_whole(self._folder / name, pictures.picture([plot], "png"))
-            return name
-
-        self._sections.append(
-            section(outcome, method(outcome.experiment), picture, len(self._outcomes))
-        )
+        part = outcome.experiment.part
+        if part is not None and part is not before:
+            title = f"## {self._part_heading(outcome)}"
+            self._sections.append(f"{title}\n\n{escaped(part.introduction)}")
+        how = method(outcome.experiment)
+        number = len(self._outcomes)
+        self._sections.append(section(outcome, how, self._pictures(outcome), number))
         write_whole(self.path, self.text())
+        write_whole(self._folder / DATA, self._data())
 
     def summary(self) -> str:
         """How many experiments and checks there were, and how they came out."""
         checks = [check for one in self._outcomes if one.result for check in one.result.checks]
-        held = sum(check.holds for check in checks)
-        parts = [
-            f"{_count(len(self._outcomes), 'experiment')}, "
-            f"{held} of {_count(len(checks), 'check')} hold"
-        ]
+        parts = [f"{_count(len(self._outcomes), 'experiment')}, {tally(checks)}"]
         for state, words in (
             ("impossible", "cannot run here"),
             ("failed", "broke off"),
@@ -92,54 +96,116 @@ class Report:
                 "*Plots are drawn as text: pictures need matplotlib (`pip install "
                 "'yinchuang[train]'`).*"
             )
-        parts += ["## Contents", self._contents(), *self._sections, self._made_with()]
+        trouble = list(self._trouble())
+        if trouble:
+            parts += ["**What did not come out.**", "\n".join(trouble)]
+        parts += ["## Contents", "\n".join(self._contents()), *self._sections]
+        parts += ["## What it was made with", made_with(self._made())]
         return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
+    def _pictures(self, outcome: Outcome) -> Any:
+        """What draws the outcome's plots into the folder, one after the other."""
+        drawn = 0
+
+        def picture(plot: Plot) -> str | None:
+            nonlocal drawn
+            if not pictures.available():
+                return None
+            drawn += 1
+            name = f"{outcome.experiment.name}-{drawn}.png"
+            write_whole(self._folder / name, pictures.picture([plot], "png"))
+            return name
+
+        return picture
+
     def _head(self) -> str:
-        seconds = sum(one.seconds for one in self._outcomes)
         quick = " Made with `--quick`: fewer samples, rough figures." if self._quick else ""
-        minutes = f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
         return (
-            f"{self._began:%d %B %Y}, {minutes}.{quick} {escaped(self.summary())}."
-            "\n\n✓ every check holds · ✗ a check does not, or the experiment broke off · "
-            "○ no result"
+            f"{self._began:%d %B %Y}, {_minutes(self._seconds)}.{quick} "
+            f"{escaped(self.summary())}.\n\n{READING}"
         )
 
-    def _contents(self) -> str:
-        return "\n".join(
-            f"{number}. [{escaped(one.experiment.title)}]"
-            f"(#{anchor(f'{number}. {one.experiment.title}')}) {one.mark} {escaped(one.words())}"
-            for number, one in enumerate(self._outcomes, 1)
-        )
+    @property
+    def _seconds(self) -> float:
+        return sum(one.seconds for one in self._outcomes)
 
-    def _made_with(self) -> str:
-        lines = ["## What it was made with", ""]
-        lines += ["| model | parameters | checkpoint | tokenizer |", "| --- | ---: | --- | --- |"]
-        for handle in self._models.loaded:
-            marks = handle.fingerprint
-            lines.append(
-                f"| {escaped(handle.spec.name)} | {handle.model.n_parameters:,} "
-                f"| {_short(marks.get('checkpoint'))} | {_short(marks.get('tokenizer'))} |"
-            )
-        threads = torch.get_num_threads()
-        lines += [
-            "",
-            f"Python {platform.python_version()}, torch {torch.__version__}, "
-            f"{_count(threads, 'thread')}, {platform.system()} on {platform.machine()}{_load()}. "
-            "Seeds and prompts stand under each chapter; the same ones on the same machine give "
-            "the same figures, times apart.",
+    def _part_heading(self, outcome: Outcome) -> str:
+        parts = list(dict.fromkeys(one.experiment.part for one in self._outcomes))
+        part = outcome.experiment.part
+        number = [one for one in parts if one is not None].index(part) if part else 0
+        return f"Part {ROMAN[number]}. {part.title}" if part else ""
+
+    def _contents(self) -> Iterator[str]:
+        shown = None
+        for number, one in enumerate(self._outcomes, 1):
+            part = one.experiment.part
+            if part is not None and part is not shown:
+                yield f"\n**{self._part_heading(one)}**\n"
+            shown = part
+            link = f"[{escaped(one.experiment.title)}](#{anchor(heading(one, number))})"
+            yield f"{number}. {link} {one.mark} {escaped(one.words())}"
+
+    def _trouble(self) -> Iterator[str]:
+        """Every check that does not hold, and every experiment that broke off."""
+        for number, one in enumerate(self._outcomes, 1):
+            link = f"[{number}](#{anchor(heading(one, number))})"
+            if one.state == "failed":
+                yield f"- {link}: {escaped(one.experiment.name)} {escaped(one.words())}"
+            for check in one.result.checks if one.result else ():
+                if check.holds is False:
+                    yield f"- {link}: {check_text(check).removeprefix('- ✗ ')}"
+
+    def _data(self) -> str:
+        whole = {"made": self._made(), "experiments": [document(o) for o in self._outcomes]}
+        return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
+
+    def _made(self) -> dict[str, Any]:
+        """When, with which models, and on what."""
+        models = [
+            {
+                "name": handle.spec.name,
+                "parameters": handle.model.n_parameters,
+                "checkpoint": handle.fingerprint.get("checkpoint"),
+                "tokenizer": handle.fingerprint.get("tokenizer"),
+            }
+            for handle in self._models.loaded
         ]
-        return "\n".join(lines)
+        return {
+            "date": f"{self._began:%d %B %Y}",
+            "seconds": round(self._seconds, 1),
+            "quick": self._quick,
+            "models": models,
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "threads": torch.get_num_threads(),
+            "machine": f"{platform.system()} on {platform.machine()}",
+            "cores": os.cpu_count() or 1,
+            "busy": round(os.getloadavg()[1], 1) if hasattr(os, "getloadavg") else None,
+        }
 
 
-def _load() -> str:
-    """How busy the machine is, which every time in the report depends on."""
-    cores = os.cpu_count() or 1
-    if not hasattr(os, "getloadavg"):
-        return f", {_count(cores, 'core')}"
-    busy = os.getloadavg()[1]
-    more = ", so that times are longer than they need be" if busy > cores else ""
-    return f", {_count(cores, 'core')} with {busy:.1f} programs at work{more}"
+def made_with(made: Mapping[str, Any]) -> str:
+    """The models and the machine of a report, as Markdown."""
+    lines = ["| model | parameters | checkpoint | tokenizer |", "| --- | ---: | --- | --- |"]
+    for one in made["models"]:
+        marks = f"{_short(one['checkpoint'])} | {_short(one['tokenizer'])}"
+        lines.append(f"| {escaped(one['name'])} | {one['parameters']:,} | {marks} |")
+    busy, cores = made["busy"], made["cores"]
+    load = "" if busy is None else f" with {busy:.1f} programs at work"
+    if busy is not None and busy > cores + 1:  # this one is one of them
+        load += ", so that times are longer than they need be"
+    lines += [
+        "",
+        f"{made['date']}, {_minutes(made['seconds'])}. Python {made['python']}, torch "
+        f"{made['torch']}, {_count(made['threads'], 'thread')}, {made['machine']}, "
+        f"{_count(cores, 'core')}{load}. Seeds and prompts stand under each chapter; the same "
+        "ones on the same machine give the same figures, times apart.",
+    ]
+    return "\n".join(lines)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
 
 
 def _short(mark: object) -> str:

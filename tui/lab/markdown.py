@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from model.lab.base import Check, Plot, Result, Table
 from tui.cells import shown_lines
-from tui.lab.outcome import Outcome
+from tui.lab.outcome import MARKS, Outcome
 from tui.lab.sheet import numeric, plot_lines, settings_words
 
 TEXT_PLOT = 90
@@ -26,16 +26,21 @@ Picture = Callable[[Plot], str | None]
 
 
 def section(outcome: Outcome, method: str, picture: Picture, number: int | None = None) -> str:
-    """Everything about one experiment, from its heading on; ``number``: of the chapter."""
+    """Everything about one experiment, from its heading on; ``number``: of the chapter, which
+    its tables and figures are counted in."""
     experiment, result = outcome.experiment, outcome.result
-    parts = [f"## {heading(outcome, number)}"]
+    level = "###" if number is not None and experiment.part is not None else "##"
+    parts = [f"{level} {heading(outcome, number)}"]
     parts.append(f"**The claim.** {escaped(experiment.claim)}")
     if method:
-        parts.append(f"**How it is measured.** {prose(method)}")
+        first, *others = map(prose, method.split("\n\n"))
+        parts += [f"**How it is measured.** {first}", *others]
     if result is None:
         parts.append(f"**No result.** It {escaped(outcome.words())}.")
         return "\n\n".join(parts) + "\n"
-    parts += body(result, picture)
+    parts += body(result, picture, number)
+    if experiment.exercise:
+        parts.append(f"**Try it.** {prose(experiment.exercise)}")
     told = settings_words(result)
     again = f"`run.py lab {experiment.name}`, {outcome.seconds:.1f} s"
     parts.append(f"*{again}{' · ' + escaped(told) if told else ''}*")
@@ -48,21 +53,29 @@ def heading(outcome: Outcome, number: int | None) -> str:
     return title if number is None else f"{number}. {title}"
 
 
-def body(result: Result, picture: Picture) -> list[str]:
+def body(result: Result, picture: Picture, number: int | None = None) -> list[str]:
     """Findings, tables, plots and checks, a block each."""
     parts: list[str] = []
     if result.findings:
         parts.append("**What we get.**")
         parts.append("\n".join(f"- {escaped(finding)}" for finding in result.findings))
-    for table in result.tables:
-        parts += [f"**{escaped(table.title)}**", table_text(table)]
+    for at, table in enumerate(result.tables, 1):
+        title = escaped(table.title)
+        parts += [f"**{_label('Table', number, at)}{title}**", table_text(table)]
         if table.note:
             parts.append(f"*{escaped(table.note)}*")
-    for plot in result.plots:
-        parts.append(plot_text(plot, picture(plot)))
+    for at, plot in enumerate(result.plots, 1):
+        caption = f"{_label('Figure', number, at)}{escaped(plot.title)}."
+        note = f" {escaped(plot.note)}" if plot.note else ""
+        parts += [plot_text(plot, picture(plot)), f"*{caption}{note}*"]
     if result.checks:
         parts += ["**Checks.**", "\n".join(check_text(check) for check in result.checks)]
     return parts
+
+
+def _label(kind: str, chapter: int | None, at: int) -> str:
+    """``Table 3.2. `` where the chapters are counted."""
+    return "" if chapter is None else f"{kind} {chapter}.{at}. "
 
 
 def table_text(table: Table) -> str:
@@ -89,7 +102,7 @@ def plot_text(plot: Plot, file: str | None) -> str:
 def check_text(check: Check) -> str:
     """``- ✓ the claim: the figures``."""
     detail = f": {escaped(check.detail)}" if check.detail else ""
-    return f"- {'✓' if check.holds else '✗'} {escaped(check.claim)}{detail}"
+    return f"- {MARKS[check.holds]} {escaped(check.claim)}{detail}"
 
 
 def escaped(text: str) -> str:
@@ -101,7 +114,9 @@ def escaped(text: str) -> str:
 def prose(text: str) -> str:
     """Words of the program's own, in which names stand between pairs of backquotes."""
     parts = text.split("``")
-    return "".join(f"`{part}`" if at % 2 else escaped(part) for at, part in enumerate(parts))
+    special = (_SPECIAL.sub(r"\\\1", part) for part in parts)
+    line = "".join(f"`{parts[at]}`" if at % 2 else part for at, part in enumerate(special))
+    return _LEADING.sub(r"\1\\\2", line)
 
 
 def anchor(title: str) -> str:

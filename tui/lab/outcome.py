@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
 
 from corpora.errors import UserError
-from model.lab.base import Progress, Request, Result
+from model.lab.base import Check, Progress, Request, Result
 from model.lab.catalogue import Experiment
 
 
@@ -43,17 +43,18 @@ class Outcome:
 
     @property
     def mark(self) -> str:
-        """✓ every check holds, ✗ one does not or it broke, ○ nothing was found out."""
+        """✓ every check that was decided holds, ✗ one does not or it broke, ○ nothing was
+        found out."""
         if self.result is None:
             return "✗" if self.state == "failed" else "○"
+        if self.result.checks and all(check.holds is None for check in self.result.checks):
+            return "○"
         return "✓" if self.result.holds else "✗"
 
     def words(self) -> str:
         """How it ended, in a line: ``3 of 3 checks hold``, or why there is no result."""
         if self.result is not None:
-            checks = self.result.checks
-            held = sum(check.holds for check in checks)
-            return f"{held} of {len(checks)} checks hold" if checks else "measured, nothing checked"
+            return tally(self.result.checks)
         if self.state == "stopped":
             return "stopped before its end"
         told = str(self.error)
@@ -62,13 +63,31 @@ class Outcome:
         return f"broke off, a fault of the program: {type(self.error).__name__}: {told}"
 
 
+MARKS = {True: "✓", False: "✗", None: "○"}
+"""What stands before a check that holds, does not, or could not be decided."""
+
+
+def tally(checks: Sequence[Check]) -> str:
+    """How many hold: ``5 of 6 checks hold, 1 not decidable here``."""
+    if not checks:
+        return "measured, nothing checked"
+    held = sum(check.holds is True for check in checks)
+    open_ = sum(check.holds is None for check in checks)
+    decided = len(checks) - open_
+    words = f"{held} of {decided} checks hold" if decided else ""
+    left = f"{open_} not decidable here" if open_ else ""
+    return ", ".join(part for part in (words, left) if part)
+
+
 def method(experiment: Experiment) -> str:
-    """How an experiment measures, in the words of its own module, on one line."""
+    """How an experiment measures, in the words of its own module, a line a paragraph and an
+    empty one between them."""
     try:
         module = import_module(f"model.lab.{experiment.name}")
     except ImportError:
         return ""
-    return " ".join((inspect.getdoc(module) or "").split())
+    paragraphs = (inspect.getdoc(module) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def run_experiment(

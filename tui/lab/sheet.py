@@ -16,6 +16,7 @@ from rich.text import Text
 from model.lab.base import Check, Plot, Result, Table
 from tui import plot as drawing
 from tui.cells import cell_len, shown
+from tui.lab.outcome import MARKS
 
 if TYPE_CHECKING:
     from tui.widgets.lines import Line
@@ -100,14 +101,15 @@ def plot_lines(plot: Plot, width: int, rows: int = PLOT_ROWS) -> list[Line]:
     if not drawn:
         drawn = [[("no points to draw, or no room", "quiet")]]
     lines: list[Line] = [[(line, "strong")] for line in folded(plot.title, width)]
-    return [*lines, [(shown(plot.y), "quiet")], *drawn]
+    note: list[Line] = [[(line, "quiet")] for line in folded(plot.note, width)]
+    return [*lines, [(shown(plot.y), "quiet")], *drawn, *note]
 
 
 def check_lines(check: Check, width: int) -> list[Line]:
-    """✓ or ✗, the claim, and the figures that decide it."""
+    """✓, ✗ or ○, the claim, and the figures that decide it."""
     detail = f" ({check.detail})" if check.detail else ""
-    mark, style = ("✓ ", "good") if check.holds else ("✗ ", "bad")
-    return _hanging(mark, f"{check.claim}{detail}", style, width)
+    style = {True: "good", False: "bad", None: "quiet"}[check.holds]
+    return _hanging(f"{MARKS[check.holds]} ", f"{check.claim}{detail}", style, width)
 
 
 def settings_words(result: Result) -> str:
