@@ -105,6 +105,8 @@ class Conductor:
         self._read_at = time.monotonic()
         meter, handle = self._meter(), self.runs.handle
         reading = meter.reading() if meter else None
+        if reading and self.runs.writing is None:
+            reading = replace(reading, live_tokens_per_s=None)  # nothing is on now
         mode = self.session.settings.controls.cache
         self._view.show_speed(reading, mode, handle.full_cache_bytes if handle else 0)
 

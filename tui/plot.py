@@ -21,6 +21,7 @@ SMALLEST = (20, 2)
 """Cells of width and rows of height, axis apart, below which nothing is drawn."""
 MILLIONS, SMALL = 1e7, 1e-3
 """From the first on numbers are written in millions, below the second with a power of ten."""
+MOST_DIGITS = 7
 NEAR_ZERO = 0.5
 """A linear y axis begins at 0 where the smallest value is below this share of the largest."""
 
@@ -117,6 +118,16 @@ def number(value: float) -> str:
     return f"{value:.3g}" if size >= 10 else f"{value:.2g}"
 
 
+def told_apart(values: Sequence[float]) -> list[str]:
+    """The numbers of an axis, with as many digits as it takes that no two are the same."""
+    written = [number(value) for value in values]
+    for digits in range(3, MOST_DIGITS + 1):
+        if len(set(written)) == len(set(values)):
+            break
+        written = [f"{value:.{digits}g}" for value in values]
+    return written
+
+
 def _usable(points: Sequence[tuple[float, float]], axes: Axes) -> tuple[tuple[float, float], ...]:
     return tuple(
         (x, y)
@@ -142,22 +153,24 @@ def _y_range(ys: Sequence[float], axes: Axes) -> tuple[float, float]:
 
 def _y_labels(scale: _Scale, rows: int, unit: str) -> list[str]:
     """The numbers beside the rows: at the top, at the bottom and, with room, between."""
-    labels = [""] * rows
-    labels[-1] = number(scale.low)
+    values = {rows - 1: scale.low, 0: scale.high}
     if rows >= 5:
-        labels[rows // 2] = number(_at_row(scale, rows // 2, rows))
-    labels[0] = f"{number(scale.high)}{unit}"
+        values[rows // 2] = _at_row(scale, rows // 2, rows)
+    written = dict(zip(values, told_apart(list(values.values())), strict=True))
+    labels = [written.get(row, "") for row in range(rows)]
+    labels[0] += unit
     return labels
 
 
 def _at_row(scale: _Scale, row: int, rows: int) -> float:
-    """The value in the middle of a row, in few digits."""
+    """The value in the middle of a row, in few digits where these differ from the ends'."""
     share = 1 - (row + 0.5) / rows
     if scale.log:
         value = scale.low * (scale.high / scale.low) ** share
     else:
         value = scale.low + (scale.high - scale.low) * share
-    return float(f"{value:.2g}")
+    short = float(f"{value:.2g}")
+    return short if scale.low < short < scale.high else value
 
 
 def _draw_lines(grid: Grid, series: Sequence[Series], across: _Scale, up: _Scale) -> None:

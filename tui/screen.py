@@ -9,17 +9,20 @@ from typing import ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from model.errors import UnknownCharacters
 from model.steps import Step
 from tui.arranged import ArrangedScreen
+from tui.cells import cell_len, fit
 from tui.commands import COMMANDS, FOOTER, bindings
 from tui.dialogs import Picker
 from tui.panes.opening import OpeningPane
 from tui.panes.poem import PoemPane
 from tui.panes.status import StatusLine
 from tui.session import BY_KEY, Branch, Session, Unknown
+from tui.widgets.footer import WholeKeys
+from tui.widgets.lines import wrap
 
 ENDINGS = {
     "end_of_poem": "the end of the poem",
@@ -30,6 +33,11 @@ ENDINGS = {
     "dead_end": "no way on",
     "error": "broken off",
 }
+
+LISTED = 66
+"""Cells of a line of the branch list."""
+DEEPEST = 6
+"""Forks of forks are set in so many times at most."""
 
 
 class MainScreen(ArrangedScreen):
@@ -55,7 +63,7 @@ class MainScreen(ArrangedScreen):
             yield PoemPane(id="poem")
             yield Vertical(id="instruments")
         yield OpeningPane(id="opening")
-        yield Footer()
+        yield WholeKeys()
         yield Static(id="too-small")
 
     def stop_writing(self) -> bool:
@@ -145,7 +153,8 @@ class MainScreen(ArrangedScreen):
         if not branch.finished:
             return title, ""  # the count stands in the status line: a border is dear to redraw
         written = sum(bool(step.text) for step in branch.steps)
-        return title, f"{ending(branch)} · {written} characters written"
+        room = self.query_one(PoemPane).size.width - 2
+        return title, wrap([ending(branch), f"{written} characters", "←→ look back"], room)[0]
 
 
 def branch_words(session: Session, branch: Branch) -> str:
@@ -153,12 +162,14 @@ def branch_words(session: Session, branch: Branch) -> str:
     depth, parent = 0, session.find(branch.parent)
     while parent is not None:
         depth, parent = depth + 1, session.find(parent.parent)
-    origin = f"{'  ' * depth}└ from {branch.parent} at {branch.fork + 1} " if depth else ""
+    indent = "  " * min(depth, DEEPEST)
+    origin = f"{indent}└ from {branch.parent} at {branch.fork + 1} " if depth else ""
     text = branch.text.replace("\n", "")
     if branch.parent is not None and depth:
         start = sum(len(step.text) for step in branch.steps[: branch.fork]) + len(branch.prompt)
         text = f"…{text[max(0, start - 2) :]}"
-    return f"{branch.id} {origin}{text[:24]} · {ending(branch)}"
+    lead, tail = f"{branch.id} {origin}", f" · {ending(branch)}"
+    return lead + fit(text, max(8, LISTED - cell_len(lead) - cell_len(tail))).rstrip() + tail
 
 
 def ending(branch: Branch) -> str:

@@ -19,9 +19,11 @@ from tests.tui.window import (
     write,
     write_to,
 )
+from tui.cells import cell_len
 from tui.messages import ForkRequested
 from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
+from tui.screen import LISTED, branch_words
 from tui.session import UNLIMITED, FormSettings
 
 CONTROLS = Controls(max_tokens=40, seed=5)
@@ -170,6 +172,23 @@ async def test_the_branch_list_brings_a_branch_back():
         assert app.screen.query_one(OptionList).highlighted == 2
         await pilot.press("home", "enter")
         await wait_until(pilot, lambda: app.session.current == 1)
+
+
+async def test_each_branch_of_the_list_takes_one_line():
+    async with window(endless()) as (app, pilot):
+        await write(app, pilot, "春眠不觉晓处处闻啼鸟夜来")
+        await finished(app, pilot)
+        for _ in range(12):  # a fork of a fork of a fork
+            app.runs.fork(1, app.session.branch.tokens[1] + 1)
+            await finished(app, pilot)
+        words = [branch_words(app.session, branch) for branch in app.session.branches]
+        assert max(map(cell_len, words)) <= LISTED
+        assert words[0].endswith(" · as long as allowed") and "…" in words[0]
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: len(app.screen_stack) == 2)
+        listed = app.screen.query_one(OptionList)
+        await wait_until(pilot, lambda: listed.size.width)
+        assert listed.virtual_size.height == len(words)
 
 
 async def test_following_stops_when_the_reader_scrolls_up_and_a_mark_says_so():

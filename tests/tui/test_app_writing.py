@@ -89,6 +89,25 @@ async def test_a_knob_turned_mid_stream_works_from_the_next_token_on():
         assert steps[0].controls.sampler.top_k == 0
 
 
+async def test_the_speed_now_is_said_only_while_something_is_written():
+    model = endless()
+    controls = Controls(max_tokens=100_000, seed=5)
+    async with window(model, session=session_of(controls=controls)) as (app, pilot):
+        model.hold()
+        await write(app, pilot, "白日")
+        meter = app.main.query_one("#speed")
+
+        def figures_come():
+            model.allow(1)
+            return "now" in str(meter.border_title)
+
+        await wait_until(pilot, figures_come)
+        await pilot.press("escape")
+        model.free()
+        await finished(app, pilot)
+        assert str(meter.border_title) == "Speed"
+
+
 async def test_escape_stops_and_keeps_the_text():
     model = endless()
     async with window(model) as (app, pilot):

@@ -180,3 +180,16 @@ def test_the_y_axis_begins_at_zero_only_where_the_values_come_near_it():
 )
 def test_numbers_of_an_axis_are_short(value, written):
     assert number(value) == written
+
+
+@pytest.mark.parametrize(
+    "ys", [(1.36, 1.29), (1.3321, 1.3320), (14.0, 1.2), (5.0, 5.0), (0.0, 1e-9), (1e12, 2e12)]
+)
+def test_no_two_numbers_of_an_axis_are_the_same(ys):
+    lines = text_of(plot([Series("on", tuple(enumerate(ys)))], 40, 6, Axes("tokens", "ms")))
+    labels = [line.split("┤")[0].strip().removesuffix("ms") for line in lines[:-1]]
+    written = [label for label in labels if label]
+    assert len(written) == 3 and len(set(written)) == 3
+    assert [float(w.replace(",", "").replace(" M", "e6")) for w in written] == sorted(
+        (float(w.replace(",", "").replace(" M", "e6")) for w in written), reverse=True
+    )

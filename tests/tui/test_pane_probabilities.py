@@ -82,7 +82,7 @@ async def test_cut_rows_name_their_stage_and_show_no_probability():
         whole = "\n".join(text_of(pane))
         assert "entropy 3.25 → 2.50 bits" in whole
         assert "nucleus 14" in whole
-        assert "forbidden 20.0 %" in whole
+        assert "forbidden 20.0%" in whole
         assert "u 0.050" in whole
         assert "5/9" in str(pane.border_title) and "looking back" in str(pane.border_title)
 

@@ -64,7 +64,7 @@ async def test_both_modes_and_the_gain_at_equal_length():
         bucket = reading.compared
         assert f"{bucket.speed_up:.1f}× at {bucket.low}–{bucket.high} tokens" in lines[2]
         assert f"recomputed {reading.recomputed:,}" in text
-        assert "96 KB of 1,024 KB" in text
+        assert "cache 96 KB of 1,024 KB" in text
         assert "now" in str(app.pane.border_title)
 
 

@@ -50,6 +50,24 @@ async def test_at_the_design_size_the_footer_shows_every_key_whole():
         assert "Quit" in {key.description for key in keys}
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+async def test_the_footer_cuts_no_key(width):
+    async with window(size=(120, 36)) as (app, pilot):
+        await pilot.resize_terminal(width, 36)
+        app.main.query_one("#probabilities").focus()
+        footer = app.main.query_one(Footer)
+
+        def keys():
+            return list(footer.query("FooterKey"))
+
+        await wait_until(pilot, lambda: "Fork here" in {key.description for key in keys()})
+        await wait_until(pilot, lambda: all(key.region.width for key in keys()))
+        palette = next(key for key in keys() if key.has_class("-command-palette"))
+        ends = [key.region.right for key in keys() if key is not palette]
+        assert len(ends) >= 4 and max(ends) <= palette.region.x
+        assert palette.region.right <= width
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 28)])
 async def test_where_room_is_short_each_instrument_comes_in_turn(size):
     names = ["probabilities", "sampler", "form", "speed"]

@@ -28,7 +28,7 @@ GAP = " "
 LEAD = len("▸●1")
 WORDS = 60
 """Cells from which on most words of a chat model's vocabulary are shown whole."""
-NOTE = len("● was drawn")
+NOTE = len("● drawn still")
 
 
 @dataclass(frozen=True, slots=True)

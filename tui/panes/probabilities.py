@@ -20,6 +20,8 @@ from tui.widgets.lines import Line, Lines, set_title, wrap
 
 MARKED = 3
 """Lines under the table, and rows in it, that a step under other settings has at least."""
+WORTH_SAYING = 0.0005
+"""Forbidden mass from which on it is shown: less is that of a token which is never text."""
 HINT = "↑↓ choose · Enter fork here · ←→ step"
 
 
@@ -174,8 +176,8 @@ class ProbabilitiesPane(Lines, can_focus=True):
             parts.insert(0, self._mark(step, chosen))
         if inspection.altered:
             parts.append("penalties changed the token")
-        if inspection.forbidden:
-            parts.append(f"forbidden {100 * inspection.forbidden:.1f} %")
+        if inspection.forbidden >= WORTH_SAYING:
+            parts.append(f"forbidden {percent(inspection.forbidden)}")
         figures = [*wrap(parts, width), "", ""][:2]
         lines: list[Line] = [[(text, "")] for text in figures]
         if sampler.greedy and self._would_be is None:

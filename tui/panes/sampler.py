@@ -80,7 +80,7 @@ class SamplerPane(FieldPane):
                 yield Toggle("greedy", id="greedy")
         yield self._stepper(SEED)
         yield Toggle("new seed each time", id="new-seed")
-        stop = TextField(lines_to_stops, placeholder="none; several: 。\\n | 完", id="stop")
+        stop = TextField(lines_to_stops, placeholder="e.g. 。\\n | 完", id="stop")
         yield Labelled("stop at", stop)
         yield Refusal(id="refusal")
 

@@ -13,12 +13,12 @@ from textual.app import ComposeResult
 
 from model.config import CacheMode
 from model.speed import Median, RaceReading, Reading
-from tui.cells import fit
+from tui.cells import cell_len, fit
 from tui.messages import CacheModeRequested
 from tui.plot import Axes, Series, plot, sparks
 from tui.widgets.choice import Choice
 from tui.widgets.fields import FieldPane
-from tui.widgets.lines import Line, Lines, set_title, wrap
+from tui.widgets.lines import Line, Lines, line_width, set_title, wrap
 
 DASH = "–"
 HINT = "←→ mode · same text in all"
@@ -106,27 +106,26 @@ class SpeedReadout(Lines):
         reading = self._reading
         if reading is None:
             return [f"recomputed {DASH}", f"cache {DASH}", f"prefill {DASH}", f"re-prefill {DASH}"]
+        before = [("prefill", reading.prefill), ("re-prefill", reading.re_prefill)]
         of = f" of {kilobytes(self._allocated)}" if self._allocated else ""
         saved = [f"prefill saved {reading.reused:,}"] if reading.reused else []
         return [
             *saved,
             f"recomputed {reading.recomputed:,}",
-            f"{kilobytes(reading.cache_bytes)}{of}",
-            f"prefill {milliseconds(reading.prefill)}",
-            f"re-prefill {milliseconds(reading.re_prefill)}",
+            f"cache {kilobytes(reading.cache_bytes)}{of}",
+            *(f"{name} {milliseconds(took) if took else DASH}" for name, took in before),
         ]
 
 
 def _mode_line(mode: str, median: Median | None, width: int) -> Line:
     per_second = median.tokens_per_s if median else None
     line: Line = [
-        (fit(mode, 4), mode),
+        (fit(mode, 3), mode),
         (fit(rate(per_second), 12, right=True), ""),
-        (fit(milliseconds(median), 10, right=True), ""),
+        (fit(milliseconds(median), 9, right=True), ""),
     ]
-    if width >= 32:
-        line.append((f"  n {median.n}" if median else "", "quiet"))
-    return line
+    count = f" n {median.n:,}" if median else ""
+    return [*line, (count if line_width(line) + cell_len(count) <= width else "", "quiet")]
 
 
 def _speed_up(reading: Reading | None) -> str:
