@@ -34,6 +34,8 @@ ENDINGS = {
     "error": "broken off",
 }
 
+BORDER = 6
+"""Cells of a border beside its words."""
 LISTED = 66
 """Cells of a line of the branch list."""
 DEEPEST = 6
@@ -153,8 +155,8 @@ class MainScreen(ArrangedScreen):
         if not branch.finished:
             return title, ""  # the count stands in the status line: a border is dear to redraw
         written = sum(bool(step.text) for step in branch.steps)
-        room = self.query_one(PoemPane).size.width - 2
-        return title, wrap([ending(branch), f"{written} characters", "←→ look back"], room)[0]
+        room = self.query_one(PoemPane).region.width - BORDER
+        return title, wrap([ending(branch), f"{written} characters", "←→ back"], room)[0]
 
 
 def branch_words(session: Session, branch: Branch) -> str:

@@ -11,16 +11,19 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass, field, replace
+from html import escape, unescape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.config import Controls, SamplerConfig
 from model.errors import InputError
 from model.steps import Finished
+from tui.cells import cell_len
 from tui.session import UNLIMITED, FormSettings, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from textual.pilot import Pilot
 
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
 PATIENCE_S = 300.0
 SCALE = "1.2"
 """Pixels of the PNG for one of the SVG."""
+CELL = 12.2
+"""Width of a terminal's cell in the SVG, as Rich draws it."""
+HAN = 22
+"""Size and width of a wide character in it."""
+_TEXT = re.compile(r'<text ([^>]*?)x="([\d.]+)"([^>]*?)textLength="[\d.]+"([^>]*)>([^<]*)</text>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ def take(path: Path, scene: Scene) -> None:
             "a .png needs rsvg-convert (Debian: librsvg2-bin, with fonts-noto-cjk); "
             "write a .svg, or install it"
         )
-    svg = _rendered_alike(asyncio.run(_screen(scene)))
+    svg = in_cells(asyncio.run(_screen(scene)))
     if path.suffix == ".svg":
         path.write_text(svg, encoding="utf-8")
         return
@@ -103,10 +111,31 @@ def _inspected(app: Yinchuang) -> bool:
     return app.main.query_one(ProbabilitiesPane).selected is not None
 
 
-def _rendered_alike(svg: str) -> str:
-    """Keep leading spaces, which some renderers drop, and ask for fonts that are there."""
-    svg = re.sub(r"<text ", '<text xml:space="preserve" ', svg)
-    return svg.replace("Fira Code", "DejaVu Sans Mono")
+def in_cells(svg: str) -> str:
+    """The picture with every wide character in the two cells that it takes in a terminal.
+
+    Rich tells a renderer the length of a text by its number of characters, and renderers either
+    ignore that or squeeze: Han characters then stand too close or over each other. So each gets
+    a place of its own, spaces stay, and the fonts are such as are there, none from the network.
+    """
+    svg = re.sub(r"@font-face \{.*?\}\n", "", svg, flags=re.DOTALL)
+    svg = svg.replace("Fira Code", "DejaVu Sans Mono")
+    return _TEXT.sub(lambda found: "".join(_pieces(found)), svg)
+
+
+def _pieces(found: re.Match[str]) -> Iterator[str]:
+    """A text of the picture, its wide characters set apart."""
+    head, x, middle, tail, text = found.groups()
+    at = float(x)
+    for wide, run in groupby(unescape(text), lambda char: cell_len(char) == 2):
+        for piece in run if wide else ["".join(run)]:
+            length = CELL * cell_len(piece)
+            size, left = (f' font-size="{HAN}"', at + (length - HAN) / 2) if wide else ("", at)
+            yield (
+                f'<text xml:space="preserve"{size} {head}x="{left:g}"{middle}'
+                f'textLength="{HAN if wide else length:g}"{tail}>{escape(piece)}</text>'
+            )
+            at += length
 
 
 async def _until(pilot: Pilot[int], holds: Callable[[], bool]) -> None:
