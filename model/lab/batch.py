@@ -174,6 +174,7 @@ def _margin_plot(margins: Tensor, decoded: list[Against]) -> Plot:
         "share of steps",
         tuple(series),
         log_x=True,
+        note="Only steps left of the upright line, the largest change of a logit, could flip.",
     )
 
 

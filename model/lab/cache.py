@@ -189,7 +189,11 @@ def _pace_plot(measured: Measured) -> Plot:
         for mode in MODES
     )
     return Plot(
-        f"{measured.name}: a token's time by length", "tokens of context", "milliseconds", series
+        f"{measured.name}: a token's time by length",
+        "tokens of context",
+        "milliseconds",
+        series,
+        note="The slopes of the table above are those of these lines.",
     )
 
 

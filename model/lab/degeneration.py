@@ -26,7 +26,7 @@ from model.lab.base import (
     table,
 )
 from model.lab.handles import WITHOUT_CHAT, poet, prose_writer
-from model.lab.loops import Loop, commonest, in_rounds, loop_of
+from model.lab.loops import Loop, commonest, goes_on_alike, in_rounds, loop_of
 from model.lab.measures import repeated_share
 from model.lab.texts import OPENINGS, PROSE
 from model.lab.writing import Written, write_one
@@ -205,6 +205,7 @@ def _plot(runs: Runs) -> Plot:
             for way in WAYS
         ),
         log_x=True,
+        note="Sampled texts stay at the bottom however long they are.",
     )
 
 
@@ -230,7 +231,7 @@ def _in_loops(runs: Runs) -> Check:
     ]
     return Check(
         f"a text of {runs.handle.spec.name} that goes round repeats all behind its first round",
-        all(share >= bound - 1e-12 for share, bound in bounds),
+        all(share >= bound - 1e-12 for share, bound in bounds) if bounds else None,
         f"{len(bounds)} of {len(runs.prompts)} greedy texts go round",
     )
 
@@ -246,19 +247,16 @@ def _finding(runs: Runs) -> str:
     )
     if LESSON_LENGTH in runs.lengths:
         at = runs.repeated(GREEDY, LESSON_LENGTH)
-        window, times = max((commonest(t.tokens, N) for t in runs.written[GREEDY]), key=_times)
         said += f" At {LESSON_LENGTH} tokens it is {at:.0%}, the lesson's model had {LESSON:.0%}."
-        if at < LESSON and times > 1:
-            what = runs.handle.tokenizer.decode(window)
-            said += (
-                f" What comes back here (「{what}」 {times} times in one text) goes on differently "
-                "from time to time, so that fewer windows match."
-            )
+    text = max(runs.written[GREEDY], key=lambda text: commonest(text.tokens, N)[1])
+    window, times = commonest(text.tokens, N)
+    if times > 1:
+        said += (
+            f" What comes back most is 「{runs.handle.tokenizer.decode(window)}」, which stands in "
+            f"one text {times} times and went on {goes_on_alike(text.tokens, window)} times as the "
+            "time before."
+        )
     return said
-
-
-def _times(found: tuple[tuple[int, ...], int]) -> int:
-    return found[1]
 
 
 def _reinforced(rounds: dict[str, list[float]], name: str) -> str:
@@ -270,7 +268,4 @@ def _reinforced(rounds: dict[str, list[float]], name: str) -> str:
     )
     if last >= LIKELIER * first:
         return f"{said}: repeating it makes it likelier, which is what holds a loop together."
-    return (
-        f"{said}: repeating it hardly makes it likelier. Who has seen only poems has seen few "
-        "lines twice in one, so nothing drives this model from repetition into an exact loop."
-    )
+    return f"{said}: repeating it hardly makes it likelier, so that nothing holds a loop together."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
@@ -55,3 +56,12 @@ def commonest(tokens: Sequence[int], n: int = 4) -> tuple[tuple[int, ...], int]:
     windows = (tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1))
     ((window, times),) = Counter(windows).most_common(1) or [((), 0)]
     return window, times
+
+
+def goes_on_alike(tokens: Sequence[int], window: tuple[int, ...]) -> int:
+    """How often ``window`` came back and the next token was the one of the time before."""
+    n = len(window)
+    after = [
+        tokens[at + n] for at in range(len(tokens) - n) if tuple(tokens[at : at + n]) == window
+    ]
+    return sum(one == before for before, one in pairwise(after))

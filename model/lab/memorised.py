@@ -51,6 +51,8 @@ ABOUT = 280_000
 """Training poems, about: for the progress only."""
 SHARES = (5, 7, SHINGLE)
 """Runs of a short line, of a long one, and of the length that the split forbids."""
+ALIKE = 0.1
+"""Characters within which two mean runs are one."""
 LONGEST_SHOWN = 2
 """Runs of each group that are shown."""
 HELD_OUT = "held-out poems"
@@ -74,8 +76,9 @@ class Looked:
 def run(request: Request) -> Records:
     """Raises ``UserError`` that says how to build the corpus where it is not there."""
     count = QUICK_POEMS if request.quick else POEMS
-    read = yield from portion(_read(), 0.0, 0.3)
+    yield Progress(0, 1, "the model")
     handle = request.handle()
+    read = yield from portion(_read(), 0.0, 0.3)
     poems = list(_real(HELD_OUT, read_built("tang.heldout"), count))
     poems += yield from portion(_written(handle, request.seed, count), 0.3, 0.6)
     asked = [*(text for *_, text in poems), *read.known]
@@ -207,7 +210,10 @@ def _plot(looked: Sequence[Looked]) -> Plot:
         Series(group, tuple((float(n), mean(x >= n for x in found)) for n in range(1, longest + 2)))
         for group, found in lengths.items()
     )
-    return Plot("Poems whose longest run is at least so long", "characters", "share", series)
+    note = "A model that recites would lie to the right of the held-out poems."
+    return Plot(
+        "Poems whose longest run is at least so long", "characters", "share", series, note=note
+    )
 
 
 def _checks(
@@ -233,6 +239,15 @@ def _checks(
     )
 
 
+def _compared(real: float, found: dict[str, float]) -> str:
+    """At which temperatures runs are longer than a real poem's, and at which they are not."""
+    longer = [group for group, length in found.items() if length > real + ALIKE]
+    shorter = [group for group, length in found.items() if length < real - ALIKE]
+    parts = [f"longer at {', '.join(longer)}"] if longer else []
+    parts += [f"shorter at {', '.join(shorter)}"] if shorter else []
+    return "; ".join(parts) or "no longer and no shorter"
+
+
 def _findings(looked: Sequence[Looked], characters: int) -> Iterator[str]:
     yield f"The training corpus has {characters:,} characters of verse."
     for shape in SHAPES:
@@ -247,7 +262,7 @@ def _findings(looked: Sequence[Looked], characters: int) -> Iterator[str]:
         ours = ", ".join(f"{length:.2f} at {group}" for group, length in found.items())
         yield (
             f"{shape}: a real poem's longest run is {real:.2f} characters on average, a generated "
-            f"one's {ours}."
+            f"one's {ours}: {_compared(real, found)}."
         )
     generated = [poem.run.length for poem in looked if poem.group != HELD_OUT]
     copied = sum(length >= SHINGLE for length in generated)

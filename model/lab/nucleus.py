@@ -103,6 +103,8 @@ def _curve(prompt: str, logits: Tensor) -> Plot:
         "mass",
         tuple(series),
         log_x=True,
+        note=f"Where a line crosses {WIDE:g} is the nucleus of top-p {WIDE:g}; a fixed k is a "
+        "vertical line.",
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from model.config import STAGES, SamplerConfig, Stage
+from model.config import STAGES, SamplerConfig
 from model.lab.base import (
     Cell,
     Check,
@@ -29,32 +29,30 @@ from model.lab.base import (
 from model.lab.distributions import legal_logits
 from model.lab.measures import character_ranks, is_regular, rare_share
 from model.lab.nucleus import CONFIDENT, OPEN
+from model.lab.swapped import (
+    ALPHA,
+    CUT_FIRST,
+    HEAT_FIRST,
+    PENALTY_LAST,
+    effective_penalty,
+    kept,
+    lead_seen,
+    leading,
+)
 from model.lab.writing import Written, write_poems
-from model.sampling import History, apply_stages
+from model.sampling import apply_stages
 
 HEATS = (0.5, 1.0, 1.5, 2.0)
 P = 0.9
-ALPHA = 1.0
-"""Presence penalty on the leading token."""
 CTRL = 1.2
 LESSON_SIZES, LESSON_FACTOR = {2.0: (32_966, 1)}, {1.0: 1.0, 2.0: 1.58}
 """Of the lesson's factual prompt: the nucleus with the temperature first and with the cut first,
 by T; and by which factor the leading token's probability differs between the two orders."""
 HOT = 1.5
 POEMS, FEW = 60, 6
+CLEAR = 0.1
+"""Regular poems, as a share, by which the orders must differ before it is said."""
 SHOWN = 2
-
-
-def moved(stage: Stage, behind: Stage) -> tuple[Stage, ...]:
-    """The default order with ``stage`` directly behind another one."""
-    order = [one for one in STAGES if one != stage]
-    order.insert(order.index(behind) + 1, stage)
-    return tuple(order)
-
-
-HEAT_FIRST = STAGES
-CUT_FIRST = moved("temperature", "min_p")
-PENALTY_LAST = moved("temperature", "mask")
 
 
 def run(request: Request) -> Records:
@@ -85,51 +83,18 @@ def run(request: Request) -> Records:
     )
 
 
-def kept(logits: Tensor, order: tuple[Stage, ...], **settings: float) -> int:
-    """How many tokens of ``logits`` ``[V]`` are left to draw from."""
-    sampler = SamplerConfig(order=order, **settings)  # type: ignore[arg-type]
-    return int((apply_stages(logits, sampler) > -math.inf).sum())
-
-
-def leading(logits: Tensor, value: float, order: tuple[Stage, ...], alpha: float = ALPHA) -> float:
-    """Probability of the likeliest token when it carries a presence penalty of ``alpha``."""
-    return 1 / (1 + math.exp(-_log_odds(logits, value, order, alpha)))
-
-
-def effective_penalty(logits: Tensor, value: float, order: tuple[Stage, ...]) -> float:
-    """By how much the penalty lowers the leading token's log-odds, in nats."""
-    return _log_odds(logits, value, order, 0.0) - _log_odds(logits, value, order, ALPHA)
-
-
-def _log_odds(logits: Tensor, value: float, order: tuple[Stage, ...], alpha: float) -> float:
-    """Of the leading token against all others; finite however sure the model is."""
-    sampler = SamplerConfig(temperature=value, presence=alpha, order=order)
-    scores = apply_stages(logits, sampler, history=_lead_seen(logits)).double()
-    lead = int(logits.argmax())
-    others = torch.cat([scores[:lead], scores[lead + 1 :]])
-    return float(scores[lead] - others.logsumexp(0))
-
-
-def _lead_seen(logits: Tensor) -> History:
-    """The likeliest token was generated once, and nothing else."""
-    lead = torch.zeros_like(logits)
-    lead[logits.argmax()] = 1.0
-    return History(lead, lead.bool(), torch.zeros_like(lead, dtype=torch.bool))
-
-
 def _cut(prompt: str, logits: Tensor) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for value in HEATS:
         sizes = [kept(logits, o, temperature=value, top_p=P) for o in (HEAT_FIRST, CUT_FIRST)]
-        rows.append((value, *sizes, *(LESSON_SIZES.get(value, (None, None)))))
+        theirs = LESSON_SIZES.get(value, (None, None)) if prompt == CONFIDENT else ()
+        rows.append((value, *sizes, *theirs))
     heads = {"T": ".1f", "temperature first": ",", "cut first": ","}
-    heads |= {"the lesson's": ",", "the lesson's, cut first": ","}
-    return table(
-        f"Tokens that top-p {P:g} keeps, after {_named(prompt)}",
-        heads,
-        rows,
-        "The lesson's are of its factual prompt, in a vocabulary of 151,936.",
-    )
+    note = ""
+    if prompt == CONFIDENT:
+        heads |= {"the lesson's": ",", "the lesson's, cut first": ","}
+        note = "The lesson's are of its factual prompt, in a vocabulary of 151,936."
+    return table(f"Tokens that top-p {P:g} keeps, after {_named(prompt)}", heads, rows, note)
 
 
 def _penalised(prompt: str, logits: Tensor) -> Table:
@@ -191,6 +156,7 @@ def _curve(prompt: str, logits: Tensor) -> Plot:
         "tokens",
         tuple(series),
         log_y=True,
+        note="Cut first, the temperature finds the same tokens however hot it is.",
     )
 
 
@@ -224,7 +190,7 @@ def _one_at_one(all_logits: Sequence[Tensor]) -> Check:
     """At T = 1 each order leaves the same scores, to the bit."""
     same = total = 0
     for logits in all_logits:
-        history = _lead_seen(logits)
+        history = lead_seen(logits)
         scores = [
             apply_stages(
                 logits,
@@ -245,7 +211,7 @@ def _indifferent(all_logits: Sequence[Tensor]) -> Check:
     apart = 0.0
     counts: set[int] = set()
     for logits in all_logits:
-        history = _lead_seen(logits)
+        history = lead_seen(logits)
         scores = [
             apply_stages(
                 logits,
@@ -275,18 +241,31 @@ def _findings(
         before, after = (leading(of_prompt, HEATS[-1], o) for o in (STAGES, PENALTY_LAST))
         found.append(
             f"After {_named(prompt)} at T = {HEATS[-1]:g} top-p {P:g} keeps {hot:,} tokens where "
-            f"the temperature comes first and {cut:,} where the cut does (the lesson: 32,966 and "
-            f"1). A presence penalty of {ALPHA:g} leaves the likeliest token {before:.1%} where "
-            f"the penalty comes first and {after:.1%} where the temperature does."
+            f"the temperature comes first and {cut:,} where the cut does{_lesson_sizes(prompt)}. A "
+            f"presence penalty of {ALPHA:g} leaves the likeliest token {before:.2%} where the "
+            f"penalty comes first and {after:.2%} where the temperature does."
         )
     shares = [sum(is_regular(p.text) for p in poems) / len(poems) for poems in written.values()]
     rare = [rare_share([p.text for p in poems], ranks) for poems in written.values()]
     found.append(
         f"The same numbers, T {HOT:g} and p {P:g}, give {shares[0]:.0%} regular poems with "
         f"{rare[0]:.1%} rare characters when the temperature comes first, and {shares[1]:.0%} with "
-        f"{rare[1]:.1%} when the cut does: without its order a setting is not defined."
+        f"{rare[1]:.1%} when the cut does: "
+        + (
+            "without its order a setting is not defined."
+            if abs(shares[0] - shares[1]) >= CLEAR
+            else "in these poems the order hardly shows."
+        )
     )
     return tuple(found)
+
+
+def _lesson_sizes(prompt: str) -> str:
+    """The lesson's prompt was one that leaves no choice, so it stands beside ours."""
+    if prompt != CONFIDENT:
+        return ""
+    first, second = LESSON_SIZES[HEATS[-1]]
+    return f" (the lesson, after a question of fact: {first:,} and {second})"
 
 
 def _named(prompt: str) -> str:

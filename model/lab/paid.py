@@ -7,27 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from statistics import mean, stdev
+from dataclasses import dataclass, field, replace
+from statistics import mean
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from corpora.forms import FORMS, VerseForm
-from model.batch import BatchGenerator
-from model.config import Controls, SamplerConfig
+from model.config import SamplerConfig
 from model.constraints import FixedForm
-from model.generate import Prompt
 from model.lab.base import Progress
+from model.lab.writing import write_poems
 from model.protocol import LanguageModel
-from model.steps import Finished, Step
+from model.registry import ModelHandle
+from model.steps import Step
 from model.tokenizers import Tokenizer
 
-ROWS = 16
-"""Poems of one batch."""
-EVENTS = 256
-"""Tokens between two progress records."""
 SAMPLER = SamplerConfig(temperature=1.0)
 """The model's own distribution: what is paid is paid for the form alone."""
 
@@ -87,33 +83,34 @@ class Writable:
 
 
 def write(
-    model: LanguageModel, tokenizer: Tokenizer, form: VerseForm | None, seed: int, count: int
+    handle: ModelHandle, form: VerseForm | None, seed: int, count: int
 ) -> Generator[Progress, None, list[Written]]:
-    """``count`` poems at temperature 1, ``ROWS`` at a time; without a form they go on to an
-    end or to twice the longest form."""
-    controls = Controls(SAMPLER, max_tokens=2 * max(known.length for known in FORMS.values()))
-    poems = [Written() for _ in range(count)]
-    written = 0
-    for first in range(0, count, ROWS):
-        seeds = [seed * 1_000_003 + n for n in range(first, min(first + ROWS, count))]
-        batch = BatchGenerator(
-            model,
-            tokenizer,
-            Prompt(),
-            controls,
-            seeds,
-            constraint=FixedForm(form) if form else None,
-            inspected=form is not None,
-        )
-        for number, row in enumerate(batch):
-            if isinstance(row.event, Finished):
-                poems[first + row.row].text += row.event.text
-                written += 1
-            else:
-                poems[first + row.row].add(row.event)
-            if number % EVENTS == 0:
-                yield Progress(written, count, form.name if form else "without a form")
-    return poems
+    """``count`` poems at temperature 1; without a form they go on to an end or to twice the
+    longest form."""
+    poems = yield from write_poems(
+        replace(handle, model=Writable(handle.model, handle.tokenizer)),  # type: ignore[arg-type]
+        SAMPLER,
+        [(seed + n) % 2**64 for n in range(count)],
+        Progress(0, count, form.name if form else "without a form"),
+        longest=2 * max(known.length for known in FORMS.values()),
+        constraint=FixedForm(form) if form else None,
+        inspected=form is not None,
+    )
+    return [_noted(poem.steps, poem.text) for poem in poems]
+
+
+def _noted(steps: Sequence[Step], text: str) -> Written:
+    noted = Written()
+    for step in steps:
+        noted.add(step)
+    noted.text = text  # what was held back at the end belongs to it
+    return noted
+
+
+SIGMAS = 4.0
+"""Standard errors within which two estimates of one number agree."""
+TOO_COARSE = 0.4
+"""A tolerance of more than this tells nothing about a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,28 +126,29 @@ class Chance:
     computed_error: float
 
     @property
-    def agree(self) -> bool:
-        """Within four standard errors, and one sample."""
-        return abs(self.counted - self.computed) <= 4 * math.hypot(
-            self.counted_error, self.computed_error
-        )
+    def agree(self) -> bool | None:
+        """Within ``SIGMAS`` standard errors; ``None`` where these are too large to tell."""
+        tolerance = SIGMAS * math.hypot(self.counted_error, self.computed_error)
+        if tolerance > TOO_COARSE:
+            return None
+        return abs(self.counted - self.computed) <= tolerance
 
 
 def chance(form: VerseForm, held: Sequence[Written], samples: Sequence[Written]) -> Chance:
     """From poems ``held`` to the form, and from free ``samples``."""
-    n = len(samples)
-    hits = sum(form.holds(poem.text[: form.length]) for poem in samples)
-    share = hits / n
-    # of one sample more each way, so that 0 of n is not taken for certainty
-    smoothed = (hits + 1) / (n + 2)
+    hits = [float(form.holds(poem.text[: form.length])) for poem in samples]
     weights = [2.0**-poem.paid for poem in held]
-    return Chance(
-        form.name,
-        share,
-        math.sqrt(smoothed * (1 - smoothed) / n),
-        mean(weights),
-        stdev(weights) / math.sqrt(len(weights)) if len(weights) > 1 else math.inf,
-    )
+    return Chance(form.name, mean(hits), standard_error(hits), mean(weights),
+                  standard_error(weights))  # fmt: skip
+
+
+def standard_error(shares: Sequence[float]) -> float:
+    """Of the mean of values in [0, 1]: at most that of a coin of the same mean, and so taken,
+    since a few poems show little of how widely such values scatter. One value more at each
+    end, so that 0 of n is not taken for certainty."""
+    n = len(shares)
+    middle = (sum(shares) + 1) / (n + 2)
+    return math.sqrt(middle * (1 - middle) / n)
 
 
 def by_position(poems: Sequence[Written]) -> dict[int, list[Place]]:

@@ -183,6 +183,8 @@ def _plot(handle: ModelHandle, effects: Effects, steps: int) -> Plot:
         f"steps altered of {steps}",
         "repeated 4-grams",
         tuple(series),
+        note="Each line begins without a penalty; the lower and the further left it ends, the less "
+        "had to be changed for less repetition.",
     )
 
 

@@ -80,16 +80,8 @@ class Corpus:
         while len(at) and len(place):
             # rank: which run of `length` characters begins here; equal runs, equal ranks
             unique, rank = np.unique(rank * size + ours[at + length], return_inverse=True)
-            lookup = _Lookup(unique)
-            kept: list[tuple[Places, Places]] = []
-            for first in range(0, len(place), PART):
-                # each length takes about half of what is left
-                left = 0.5 ** (length + first / len(place))
-                yield Progress(WHOLE - round(left * WHOLE), WHOLE, f"runs of {length + 1}")
-                part = slice(first, first + PART)
-                keys = held[part].astype(np.int64) * size + corpus[place[part] + length]
-                kept.append(lookup.find(place[part], keys))
-            place, held = (np.concatenate(column) for column in zip(*kept, strict=True))
+            grown = held.astype(np.int64) * size + corpus[place + length]
+            place, held = yield from _Lookup(unique).find_all(place, grown, length)
             length += 1
             first_place = np.full(len(unique), -1, np.int64)
             first_place[held[::-1]] = place[::-1]
@@ -118,6 +110,20 @@ class _Lookup:
             self._dense[unique] = np.arange(len(unique))
         else:
             self._sieve[_sieved(unique)] = True
+
+    def find_all(
+        self, place: Places, keys: NDArray[np.int64], length: int
+    ) -> Generator[Progress, None, tuple[Places, Places]]:
+        """``find`` for many, part by part; ``length`` of the runs before they grow."""
+        kept: list[tuple[Places, Places]] = []
+        for first in range(0, len(place), PART):
+            # each length takes about half of what is left
+            left = 0.5 ** (length + first / len(place))
+            yield Progress(WHOLE - round(left * WHOLE), WHOLE, f"runs of {length + 1}")
+            part = slice(first, first + PART)
+            kept.append(self.find(place[part], keys[part]))
+        places, numbers = zip(*kept, strict=True)
+        return np.concatenate(places), np.concatenate(numbers)
 
     def find(self, place: Places, keys: NDArray[np.int64]) -> tuple[Places, Places]:
         """Those of ``place`` whose key is one of them, and the number of that one."""

@@ -155,6 +155,7 @@ def _margins(alone: Sequence[Written], company: Sequence[Company]) -> Plot:
         "share of steps",
         tuple(series),
         log_x=True,
+        note="Left of the upright line a batch may move an edge past u.",
     )
 
 

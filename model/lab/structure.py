@@ -66,6 +66,7 @@ TASKS = (
     Task("Table", TABLE, "\n\n", lambda text: whole_rows(text, 3), "whole rows"),
     Task("Code", CODE, "\n\n", lambda text: float(repeats_its_shape(CODE + text)), "same shape"),
 )
+MEASURED = {task.name: task.measured for task in TASKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,10 @@ def findings(found: dict[str, dict[str, Answer]]) -> list[str]:
         plain = by_setting[NOTHING]
         worse = [s for s, a in by_setting.items() if s != NOTHING and a.kept < plain.kept]
         other = [s for s, a in by_setting.items() if s != NOTHING and a.text != plain.text]
-        name = f"{task[0].lower()}{task[1:]}"
-        told = f"The {name} has {plain.kept:.0%} of its structure without a penalty; "
-        told += f"{', '.join(worse)} break it" if worse else "none of these penalties breaks it"
-        said.append(f"{told}, and {', '.join(other) or 'none'} change what it says.")
+        held = f"{task} continued: {plain.kept:.0%} {MEASURED[task]} without a penalty"
+        lost = ", ".join(f"{by_setting[s].kept:.0%} under {s}" for s in worse)
+        said.append(
+            f"{held}, {lost or 'no less under any'}. "
+            + (f"Another text under {', '.join(other)}." if other else "The same text under all.")
+        )
     return said

@@ -37,6 +37,8 @@ REAL, QUICK_REAL = 400, 8
 """Unseen poems that are read."""
 AT_ONCE = 50
 """Poems read between two progress records."""
+ALIKE = 0.02
+"""Bits a character within which two models are alike."""
 SAMPLER = SamplerConfig(temperature=0.8, top_p=0.95)
 
 
@@ -239,9 +241,8 @@ def _findings(models: Sequence[Measured]) -> Iterator[str]:
             of_characters, key=lambda o: abs(o.second_a_character - pieces.second_a_character)
         )
         yield _compared(pieces, near)
-    read = [one for one in models if one.bits is not None]
-    if len(read) == len(models):
-        yield _better(read)
+        if pieces.bits is not None:
+            yield _better(pieces, of_characters)
 
 
 def _compared(pieces: Measured, other: Measured) -> str:
@@ -255,16 +256,32 @@ def _compared(pieces: Measured, other: Measured) -> str:
     )
 
 
-def _better(models: Sequence[Measured]) -> str:
-    best = min(models, key=lambda one: one.bits or math.inf)
-    rest = ", ".join(
-        f"{one.name} {(one.bits or 0) - (best.bits or 0):+.2f} with "
-        f"{one.handle.model.n_parameters / 1e6:.1f} M"
-        for one in models
-        if one is not best
+def _better(pieces: Measured, characters: Sequence[Measured]) -> str:
+    """Whether pieces or characters spend as many parameters better, in bits a character."""
+    size = pieces.handle.model.n_parameters
+    expected, how = at_size(
+        size, [(one.handle.model.n_parameters, one.bits or math.nan) for one in characters]
     )
+    apart = (pieces.bits or math.nan) - expected
+    better = f"{'pieces' if apart < 0 else 'characters'} are the better way to spend them"
+    verdict = "neither is the better way to spend them" if abs(apart) < ALIKE else better
     return (
-        f"The better way to spend parameters here is {best.name}: {best.bits:.2f} bits a "
-        f"character with {best.handle.model.n_parameters / 1e6:.1f} M (the others: {rest}). How "
-        "long each was trained weighs in too: run.py models NAME tells."
+        f"{pieces.name} takes {pieces.bits:.2f} bits a character with {size / 1e6:.1f} M "
+        f"parameters; a model of characters of that size would take about {expected:.2f} ({how}). "
+        f"That is {abs(apart):.2f} {'less' if apart < 0 else 'more'} for pieces: {verdict}, as far "
+        "as these models were trained alike (run.py models NAME tells)."
     )
+
+
+def at_size(size: int, known: Sequence[tuple[int, float]]) -> tuple[float, str]:
+    """Bits a character to be expected of a model of ``size`` parameters, from models whose
+    (size, bits) are known, and in words how: on a line through the two nearest by the
+    logarithm of the size, or as the only one there is."""
+    near = sorted(known, key=lambda one: abs(math.log(one[0] / size)))[:2]
+    (first, bits), *rest = near
+    if not rest or rest[0][0] == first:
+        return bits, f"that of {first / 1e6:.1f} M"
+    (second, others) = rest[0]
+    share = math.log(size / first) / math.log(second / first)
+    low, high = sorted((first, second))
+    return bits + share * (others - bits), f"on a line from {low / 1e6:.1f} to {high / 1e6:.1f} M"

@@ -128,7 +128,11 @@ def _now(seen: list[Seen]) -> str:
     """What the knobs stood at."""
     if not seen:
         return "nothing was written"
-    said = [f"{SIGNS[leeway.knob]} {leeway.now:g}" for leeway in seen[0].leeways]
+    off = seen[0].step.controls.sampler.top_k == 0
+    said = [
+        f"{SIGNS[leeway.knob]} {'off' if leeway.knob == 'top_k' and off else f'{leeway.now:g}'}"
+        for leeway in seen[0].leeways
+    ]
     return f"Written at {', '.join(said)}"
 
 

@@ -60,38 +60,39 @@ def write_poems(
     no constraint sets its length, within the model's block; ``at_once`` in a batch. What is
     yielded is ``during``, moved on by a poem each."""
     room = handle.model.config.block_size - len(prompt.encode(handle.tokenizer))
-    most = longest if constraint else max(1, min(longest, room))
-    controls = Controls(sampler, max_tokens=most)
+    controls = Controls(sampler, max_tokens=longest if constraint else max(1, min(longest, room)))
     poems: list[Written] = []
-    shown = time.monotonic()
     for at in range(0, len(seeds), at_once):
-        part = seeds[at : at + at_once]
-        steps: list[list[Step]] = [[] for _ in part]
-        ends: list[Finished | None] = [None] * len(part)
         batch = BatchGenerator(
             handle.model,
             handle.tokenizer,
             prompt,
             controls,
-            part,
+            seeds[at : at + at_once],
             constraint=constraint,
             inspected=inspected,
         )
-        for row in batch:
-            if isinstance(row.event, Step):
-                steps[row.row].append(row.event)
-            else:
-                ends[row.row] = row.event
-            if time.monotonic() - shown > QUIET:
-                done = during.done + at + sum(end is not None for end in ends)
-                yield replace(during, done=done)
-                shown = time.monotonic()
-        poems += [
-            _written(seed, prompt.text, of_row, end)
-            for seed, of_row, end in zip(part, steps, ends, strict=True)
-            if end is not None
-        ]
+        here = replace(during, done=during.done + at)
+        poems += yield from _rows(batch, seeds[at : at + at_once], prompt.text, here)
     return poems
+
+
+def _rows(
+    batch: BatchGenerator, seeds: Sequence[int], begun: str, during: Progress
+) -> Generator[Progress, None, list[Written]]:
+    """The poem of each row of a batch that is run to its end."""
+    steps: list[list[Step]] = [[] for _ in seeds]
+    ends: dict[int, Finished] = {}
+    shown = time.monotonic()
+    for row in batch:
+        if isinstance(row.event, Step):
+            steps[row.row].append(row.event)
+        else:
+            ends[row.row] = row.event
+        if time.monotonic() - shown > QUIET:
+            yield replace(during, done=during.done + len(ends))
+            shown = time.monotonic()
+    return [_written(seed, begun, steps[at], ends[at]) for at, seed in enumerate(seeds)]
 
 
 def write_one(

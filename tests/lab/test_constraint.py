@@ -15,7 +15,7 @@ from model.cache import KVCache
 from model.config import GPTConfig
 from model.lab.base import Request, Result, collect
 from model.lab.constraint import run
-from model.lab.paid import Place, Writable, Written, by_position
+from model.lab.paid import Chance, Place, Writable, Written, by_position, standard_error
 from tests.helpers import CHARACTERS, HAN, MARKS
 from tests.lab.helpers import tiny_handle, tiny_request
 
@@ -72,7 +72,7 @@ def test_a_uniform_model_pays_by_the_count():
         "last": math.log2(legal),
     }
     result = on(FirstLetters([torch.zeros(V)]))
-    assert all(check.holds for check in result.checks), result.checks
+    assert result.holds, result.checks
     for row in result.tables[0].rows:
         form = FORMS[str(row[0])]
         han = form.lines * form.characters - 1
@@ -103,6 +103,25 @@ def test_what_no_run_writes_has_no_probability():
     later = model(torch.tensor([[CHARACTERS.start_id, 9]]), last=True).softmax(-1)[0, 0]
     assert first[CHARACTERS.unk_id] == later[CHARACTERS.unk_id] == 0
     assert first[CHARACTERS.end_id] == 0 < later[CHARACTERS.end_id]
+
+
+def test_the_error_is_never_less_than_the_scatter_of_any_values_in_one_range():
+    """0 and 1 scatter most of all values of a mean; all alike still leave a doubt."""
+    coin = [0.0, 1.0] * 50
+    assert standard_error(coin) == pytest.approx(0.05)
+    assert standard_error([0.5] * 100) == pytest.approx(0.05)
+    assert 0 < standard_error([0.0] * 100) < 0.02
+    assert standard_error([1.0] * 100) == pytest.approx(standard_error([0.0] * 100))
+
+
+@pytest.mark.parametrize(
+    ("counted", "error", "agree"),
+    [(0.5, 0.05, True), (0.8, 0.05, False), (0.8, 0.12, None), (0.5, 0.12, None)],
+)
+def test_two_estimates_agree_or_not_or_are_too_coarse(
+    counted: float, error: float, agree: bool | None
+):
+    assert Chance("七绝", counted, error, 0.5, 0.03).agree is agree
 
 
 def test_places_are_gathered_by_what_stood_before():

@@ -10,7 +10,7 @@ import torch
 from model.errors import InputError
 from model.lab.base import Load, collect
 from model.lab.degeneration import KNOWN, QUICK_LENGTHS, WAYS, run
-from model.lab.loops import Loop, commonest, in_rounds, loop_of
+from model.lab.loops import Loop, commonest, goes_on_alike, in_rounds, loop_of
 from model.registry import ModelHandle
 from tests.helpers import CHARACTERS, ScriptedModel
 from tests.lab.helpers import tiny_handle, tiny_request
@@ -33,6 +33,12 @@ def test_what_does_not_end_in_rounds_is_no_loop():
 def test_the_commonest_window():
     assert commonest([1, 2, 3, 1, 2, 4, 1, 2], 2) == ((1, 2), 3)
     assert commonest([1], 2) == ((), 0)
+
+
+def test_how_often_it_goes_on_as_before():
+    assert goes_on_alike([1, 2, 3, 1, 2, 3, 1, 2, 4, 1, 2], (1, 2)) == 1
+    assert goes_on_alike([5, 5, 5, 5], (5,)) == 2
+    assert goes_on_alike([1, 2], (1, 2)) == 0
 
 
 def test_a_phrase_after_itself_is_measured_copy_by_copy():

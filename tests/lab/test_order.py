@@ -9,7 +9,8 @@ import torch
 
 from model.config import STAGES
 from model.lab.base import collect
-from model.lab.order import (
+from model.lab.order import run
+from model.lab.swapped import (
     ALPHA,
     CUT_FIRST,
     HEAT_FIRST,
@@ -18,7 +19,6 @@ from model.lab.order import (
     kept,
     leading,
     moved,
-    run,
 )
 from tests.lab.helpers import tiny_request
 

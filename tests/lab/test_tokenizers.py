@@ -11,7 +11,7 @@ import torch
 from model.data import encode_poems
 from model.held_out import held_out_loss
 from model.lab.base import Request, Result, collect
-from model.lab.tokenizers import run
+from model.lab.tokenizers import at_size, run
 from model.registry import ModelHandle, ModelSpec
 from model.tokenizers import CharTokenizer
 from tests.helpers import PIECES, VERSE, tiny_gpt
@@ -68,11 +68,18 @@ def test_a_token_of_one_character_costs_what_the_model_costs(result: Result) -> 
 def test_a_sentence_says_which_spends_its_parameters_better(result: Result) -> None:
     compared, better = result.findings
     assert compared.startswith("pieces takes")
-    bits = dict(
-        zip(result.tables[1].column("model"), result.tables[1].column("bits a character"),
-            strict=True)
-    )  # fmt: skip
-    assert f"here is {min(bits, key=bits.__getitem__)}: " in better
+    theirs, ours = result.tables[1].column("bits a character")
+    fewer = "pieces" if ours < theirs else "characters"  # type: ignore[operator]
+    assert f"for pieces: {fewer} are the better way" in better
+
+
+def test_what_to_expect_of_a_size_lies_on_a_line_through_the_nearest() -> None:
+    """By the logarithm: halfway from 1 to 4 is 2."""
+    known = [(4_000_000, 5.0), (1_000_000, 7.0), (64_000_000, 1.0)]
+    expected, how = at_size(2_000_000, known)
+    assert expected == pytest.approx(6.0) and how == "on a line from 1.0 to 4.0 M"
+    assert at_size(16_000_000, known)[0] == pytest.approx(3.0)
+    assert at_size(3_000_000, known[:1]) == (5.0, "that of 4.0 M")
 
 
 def test_without_a_corpus_bits_are_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:

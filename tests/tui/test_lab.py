@@ -7,7 +7,6 @@ import json
 import pytest
 from textual.widgets import OptionList
 
-from model.trace import read_trace
 from tests.lab.scripted import (
     BROKEN,
     HOSTILE,
@@ -15,57 +14,21 @@ from tests.lab.scripted import (
     IMPOSSIBLE,
     SMALL,
     Stepwise,
-    result,
     scripted,
 )
+from tests.tui.laboratory import enter, lab, page, rows, run_all, status
 from tests.tui.window import (
-    endless,
-    finished,
     help_text,
     notices,
     session_of,
     wait_until,
     window,
-    write,
-    write_to,
 )
 from tui.cells import cell_len
 from tui.commands import LAB
 from tui.lab.paper import Paper
-from tui.session import UNLIMITED
 
 ALL = (SMALL, HOSTILE_ONE, BROKEN, IMPOSSIBLE)
-
-
-async def enter(app, pilot):
-    """Open the lab and wait until it is there."""
-    await pilot.press("f10")
-    await wait_until(pilot, lambda: app.laboratory.screen is not None and app.screen is lab(app))
-
-
-def lab(app):
-    return app.laboratory.screen
-
-
-def page(app):
-    return lab(app).query_one(Paper).plain()
-
-
-def rows(app):
-    options = lab(app).query_one(OptionList)
-    return [str(options.get_option_at_index(at).prompt) for at in range(options.option_count)]
-
-
-def status(app):
-    return lab(app).query_one("#lab-status").plain()
-
-
-async def run_all(app, pilot):
-    """Run every experiment of the list."""
-    for at, one in enumerate(lab(app)._experiments):
-        lab(app).query_one(OptionList).highlighted = at
-        await pilot.press("enter")
-        await wait_until(pilot, lambda name=one.name: name in app.laboratory.bench.outcomes)
 
 
 async def test_an_experiment_is_run_and_its_result_is_there():
@@ -133,80 +96,6 @@ async def test_stopping_a_second_run_keeps_what_the_first_one_found():
         script.allow(1)
         await wait_until(pilot, lambda: app.laboratory.bench.running is None)
         assert "1 of 1 checks hold" in page(app)
-
-
-async def test_it_goes_on_behind_the_poem_and_says_when_it_is_done():
-    script = Stepwise()
-    async with window(experiments=(scripted("step", script),)) as (app, pilot):
-        await enter(app, pilot)
-        await pilot.press("enter", "f10")
-        await wait_until(pilot, lambda: app.screen is app.main)
-        script.allow(3)
-        await wait_until(pilot, lambda: "Lab: step: 1 of 1 checks hold" in notices(app))
-
-
-async def test_the_poem_comes_first_and_both_never_use_one_model_at_once():
-    model, script = endless(), Stepwise(model=True)
-    async with window(model, experiments=(scripted("step", script),)) as (app, pilot):
-        handle = app.runs.handle
-        await enter(app, pilot)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: app.laboratory.bench.progress.doing == "part 1")
-        assert handle.lock.locked()  # the experiment computes between two records
-        await pilot.press("f10")
-        await write(app, pilot, "春")
-        await wait_until(pilot, lambda: "makes room for the poem" in notices(app))
-        await wait_until(pilot, lambda: app.runs.writing is not None)
-        assert not app.runs.writing.steps  # it waits for the step at hand
-        script.allow(1)
-        await finished(app, pilot)
-        assert len(app.session.branch.steps) == 40
-        script.allow(2)
-        await wait_until(pilot, lambda: app.laboratory.bench.running is None)
-        assert app.laboratory.bench.outcomes["step"].state == "done"
-        assert not handle.lock.locked()
-
-
-async def test_an_experiment_waits_for_the_poem_and_can_be_stopped_while_it_waits():
-    script = Stepwise(model=True)
-    async with window(experiments=(scripted("step", script),)) as (app, pilot):
-        await write_to(app, pilot, "春", 3)  # a poem that stands in the middle
-        await enter(app, pilot)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: script.begun == 1)
-        assert app.laboratory.bench.running is not None
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: app.laboratory.bench.running is None)
-        assert app.laboratory.bench.outcomes["step"].state == "stopped"
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: app.screen is app.main)
-        app.set_pace(UNLIMITED)
-        await finished(app, pilot)
-        assert len(app.session.branch.steps) == 40
-
-
-async def test_the_poem_on_show_is_handed_to_who_looks_at_one():
-    seen = []
-
-    def look(request):
-        seen.append(request.trace and read_trace(request.trace)[0])
-        yield result()
-
-    one = scripted("look", look, reads_trace=True)
-    async with window(experiments=(one, SMALL)) as (app, pilot):
-        await enter(app, pilot)
-        assert "Looks at the poem in the window" in page(app)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: seen)
-        await pilot.press("f10")
-        await write(app, pilot, "春眠")
-        await finished(app, pilot)
-        await enter(app, pilot)
-        await pilot.press("enter")
-        await wait_until(pilot, lambda: len(seen) == 2)
-        assert seen[0] is None
-        assert seen[1].text == app.session.branch.text
-        assert list(seen[1].token_ids) == list(app.session.branch.tokens)
 
 
 async def test_quick_and_prompt_are_asked_and_used():
