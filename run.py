@@ -12,8 +12,10 @@ def main() -> None:
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if len(sys.argv) == 1 and terminal:
         sys.exit(_window())
-    from tui.cli.main import app
-
+    try:
+        from tui.cli.main import app
+    except KeyboardInterrupt:  # from there on the commands see to it
+        sys.exit(130)
     app()
 
 

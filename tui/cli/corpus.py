@@ -11,7 +11,7 @@ from corpora.places import BUILT_NAMES, built_folder, source_folder
 from corpora.stats import Following, SetStats, corpus_stats, following, verse
 from corpora.tally import RuleRow
 from tui.cli.fetching import fetch_package, follow, progress
-from tui.cli.interrupt import ended
+from tui.cli.interrupt import cut_short, ended
 from tui.cli.output import print_table
 
 WORDS = ("春风", "明月", "万里", "人间", "不知")
@@ -36,7 +36,11 @@ def fetch() -> int:
 def build(again: bool) -> int:
     """Clean and split the poems; the exit code."""
     built: Built | None = None
-    with progress() as bar, ended(building.build(rebuild=again)) as records:
+    with (
+        cut_short("Stopped; nothing was written."),
+        progress() as bar,
+        ended(building.build(rebuild=again)) as records,
+    ):
         for record in records:
             if isinstance(record, Built):
                 built = record

