@@ -35,6 +35,7 @@ from tui.worker import Source, Writer
 if TYPE_CHECKING:
     from model.lab.catalogue import Experiment
     from model.registry import ModelHandle
+    from tui.chat.defaults import ChatStart
     from tui.chat.room import Room
 
 log = logging.getLogger("yinchuang")
@@ -58,14 +59,13 @@ class Yinchuang(Commands):
         greeting: str = "",
         experiments: Sequence[Experiment] | None = None,
         pair: Sequence[str] | None = None,
-        chat: str | None = None,
+        chat: ChatStart | None = None,
     ) -> None:
         """``keeper``: keeps the session in the history. ``log_file``: where tracebacks go.
         ``load``: gives the model of a name; the registry's where None.
         ``greeting``: said at the start. ``experiments``: the lab's; the catalogue's where None.
         ``pair``: the two models that stand side by side at first; a choice where None.
-        ``chat``: open the chat at once, with the model of this name; with the one used last
-        where it is empty."""
+        ``chat``: open the chat at once, and what it begins with."""
         super().__init__()
         self.session = session
         self.log_file = log_file
@@ -186,7 +186,7 @@ class Yinchuang(Commands):
         if self._room is None:
             from tui.chat.room import Room
 
-            self._room = Room(self, self.log_file, self._chat or "")
+            self._room = Room(self, self.log_file, self._chat)
         return self._room
 
     @property

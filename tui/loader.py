@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from corpora.errors import UserError
+from model.config import Precision
 from tui.messages import ModelFailed, ModelLoading, ModelReady
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ class Loader:
     def __init__(
         self,
         post: Callable[[Message], object],
-        load: Callable[[str], ModelHandle] | None = None,
+        load: Callable[..., ModelHandle] | None = None,
     ) -> None:
         """``post`` must be safe to call from any thread. ``load``: gives the model of a
-        name, or raises ``UserError``; the registry's where None."""
+        name, with a second argument of a precision other than float32, or raises
+        ``UserError``; the registry's where None."""
         self._post = post
         self._load = load
-        self._loaded: dict[str, ModelHandle] = {}
+        self._loaded: dict[tuple[str, Precision], ModelHandle] = {}
         self._busy = threading.Lock()
         self.request = 0
         """Number of the latest request: answers to older ones no longer matter."""
@@ -60,29 +62,39 @@ class Loader:
         """A load is going on."""
         return self._busy.locked()
 
-    def begin(self, name: str) -> None:
+    def begin(self, name: str, precision: Precision = "float32") -> None:
         """Load ``name``; ``ModelReady`` or ``ModelFailed`` with ``request`` answers."""
         self.request += 1
-        body = threading.Thread(
-            target=self._body, args=(self.request, name), name="load-model", daemon=True
-        )
+        asked = (self.request, name, precision)
+        body = threading.Thread(target=self._body, args=asked, name="load-model", daemon=True)
         body.start()
 
-    def handle(self, name: str, tell: Callable[[str], None] = lambda stage: None) -> ModelHandle:
+    def handle(
+        self,
+        name: str,
+        tell: Callable[[str], None] = lambda stage: None,
+        precision: Precision = "float32",
+    ) -> ModelHandle:
         """The model of a name, loaded on the calling thread where it is not loaded yet; the
         same one that the window writes with. ``tell``: what the load is at, in words.
         Raises ``UserError``."""
+        key = (name, precision)
         with self._busy:
-            if name not in self._loaded:
-                self._loaded[name] = self._load(name) if self._load else from_registry(name, tell)
-            return self._loaded[name]
+            if key not in self._loaded:
+                self._loaded[key] = self._read(name, tell, precision)
+            return self._loaded[key]
 
-    def _body(self, request: int, name: str) -> None:
+    def _read(self, name: str, tell: Callable[[str], None], precision: Precision) -> ModelHandle:
+        if self._load is None:
+            return from_registry(name, tell, precision)
+        return self._load(name) if precision == "float32" else self._load(name, precision)
+
+    def _body(self, request: int, name: str, precision: Precision) -> None:
         def tell(stage: str) -> None:
             self._post(ModelLoading(request, name, stage))
 
         try:
-            self._post(ModelReady(request, name, self.handle(name, tell)))
+            self._post(ModelReady(request, name, self.handle(name, tell, precision)))
         except UserError as error:
             self._post(ModelFailed(request, name, str(error)))
         except Exception as error:
@@ -90,7 +102,9 @@ class Loader:
             self._post(ModelFailed(request, name, f"{type(error).__name__}: {error}"))
 
 
-def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
+def from_registry(
+    name: str, tell: Callable[[str], None], precision: Precision = "float32"
+) -> ModelHandle:
     """Import torch and what else a model takes, and load the one of a name."""
     tell("starting torch")
     with unhindered():
@@ -100,7 +114,7 @@ def from_registry(name: str, tell: Callable[[str], None]) -> ModelHandle:
         read_verse("馬")  # loads its tables now, on this thread
 
         tell("reading the weights")
-        handle = load(find(name), tell=tell)
+        handle = load(find(name), precision=precision, tell=tell)
     settle()
     return handle
 

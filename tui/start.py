@@ -8,6 +8,7 @@ import logging
 import sys
 
 from tui.app import Yinchuang
+from tui.chat.defaults import ChatStart
 from tui.driver import on_a_terminal
 from tui.keeping import open_keeper
 from tui.leaving import HardExit, end_process
@@ -19,7 +20,7 @@ log = logging.getLogger("yinchuang")
 DEFAULT_MODEL = "tang-base"
 
 
-def run(model: str | None = None, *, chat: str | None = None) -> int:
+def run(model: str | None = None, *, chat: ChatStart | None = None) -> int:
     """Open the window; returns the process's exit code. ``model``: name or path of the
     model to write with, the last one used where None. ``chat``: as for ``Yinchuang``."""
     log_file = log_to_file()

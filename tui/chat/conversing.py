@@ -155,7 +155,7 @@ class Conversing(Looking):
         self._owed = None
         order = self.speaker.order(dialogue, turn, self.controls, turn.tokens)
         self.replies.begin(dialogue, turn, order, self.controls)
-        if (meter := self.speaker.meter(turn.model)) is not None:
+        if (meter := self.speaker.meter(order.handle)) is not None:
             meter.begin_run()
         if dialogue is self.at.dialogue:
             self.at.stand()
@@ -169,7 +169,7 @@ class Conversing(Looking):
         if now is None:
             return
         turn = now.turn
-        if (meter := self.speaker.meter(turn.model)) is not None:
+        if (meter := self.speaker.meter(now.order.handle)) is not None:
             for step in message.steps:
                 meter.update(step)
         fitted = now.order.fitted

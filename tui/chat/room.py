@@ -10,15 +10,16 @@ import logging
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.message import Message
 
 from corpora.errors import UserError
 from corpora.package import SMOLLM2
+from model.config import Precision
 from tui import messages as m
 from tui.chat.conversing import Conversing
-from tui.chat.defaults import CHAT_MODEL
+from tui.chat.defaults import CHAT_MODEL, ChatStart
 from tui.chat.dialogue import Dialogue
 from tui.chat.replies import Replies
 from tui.chat.speaker import Speaker
@@ -37,20 +38,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("yinchuang")
 
-OTHER = "…"
+OTHER, PRECISION = "…", "precision"
+PRECISIONS: dict[Precision, str] = {
+    "float32": "as the weights were meant",
+    "bfloat16": "half the memory, other replies",
+}
 
 
 class Room:
     """What the app calls."""
 
-    def __init__(self, app: Yinchuang, log_file: str, model: str = "") -> None:
-        """``model``: to chat with, instead of the one used last."""
+    def __init__(self, app: Yinchuang, log_file: str, start: ChatStart | None = None) -> None:
+        """``start``: what to begin with, instead of how things stood last."""
         self._app = app
         self._writer = Writer(self._post, log_file)
         self._writer.set_pace(UNLIMITED)
         self._frames = Frames(app, self._writer)
         self._begun = False
-        self._asked_for = model
+        self._start = start or ChatStart()
         self.screen: ChatScreen | None = None
         """The chat's screen while it is open."""
         self.draft = ""
@@ -58,7 +63,7 @@ class Room:
         self.loader = app.loader.beside(self._post)
         self.replies = Replies(self._writer, self, self._start_writing)
         self.talk = Conversing(
-            Speaker(self.loader, model or CHAT_MODEL),
+            Speaker(self.loader, CHAT_MODEL),
             self.replies,
             self._writer,
             Inspector(self._post, self._writer),
@@ -75,7 +80,9 @@ class Room:
             if not self._begun:
                 self._begun = True
                 self._restore()
-                self.talk.speaker.load()
+                self.talk.speaker.load(self._start.model, self._start.precision)
+                if self._start.system:
+                    self.new(self._start.system)
             self.screen = ChatScreen(self)
             self._app.push_screen(self.screen, lambda _: self._closed())
 
@@ -100,6 +107,7 @@ class Room:
     def choose_model(self) -> None:
         """Ask which model to chat with, and load it."""
         speaker = self.talk.speaker
+        other: Precision = "float32" if speaker.precision == "bfloat16" else "bfloat16"
 
         def load(name: str | None) -> None:
             if name and name.strip():
@@ -107,7 +115,10 @@ class Room:
                 self.talk.view.show_state()
 
         def chosen(name: str | None) -> None:
-            if name == OTHER:
+            if name == PRECISION:
+                speaker.load(precision=other)
+                self.talk.view.show_state()
+            elif name == OTHER:
                 hint = "a folder with safetensors, or a .gguf file"
                 self._app.push_screen(Ask("A model of yours", f"{Path.cwd()}/", hint), load)
             else:
@@ -115,7 +126,11 @@ class Room:
 
         names = {SMOLLM2.name_here: f"{SMOLLM2.name_here} · {SMOLLM2.what}"}
         names.setdefault(speaker.name, speaker.name)
-        options = [*names.items(), (OTHER, "another one on this disk …")]
+        options = [
+            *names.items(),
+            (OTHER, "another one on this disk …"),
+            (PRECISION, f"the same in {other}: {PRECISIONS[other]}"),
+        ]
         self._app.push_screen(Picker("Chat with", options, speaker.name), chosen)
 
     def save(self) -> None:
@@ -173,6 +188,7 @@ class Room:
         draft = self.draft if isinstance(self.talk.view, Nobody) else self.talk.view.draft
         self._app.session.chat = {
             "model": self.talk.speaker.name,
+            "precision": self.talk.speaker.precision,
             "work": self.talk.at.dialogue.work,
             "draft": draft,
             "seed_fixed": self.talk.seed_fixed,
@@ -184,8 +200,9 @@ class Room:
         self.talk.at.open(self._fresh(""))
         try:
             self.draft = str(document.get("draft", ""))
-            if not self._asked_for:
-                self.talk.speaker.name = str(document.get("model", "")) or CHAT_MODEL
+            self.talk.speaker.name = str(document.get("model", "")) or CHAT_MODEL
+            if document.get("precision") in PRECISIONS:
+                self.talk.speaker.precision = cast(Precision, document["precision"])
             if "controls" in document:
                 self.talk.controls = read_controls(document["controls"])
                 self.talk.seed_fixed = bool(document.get("seed_fixed"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from model.config import Controls
+from model.config import Controls, Precision
 from model.speed import Reading, SpeedMeter
 from tui.chat.dialogue import Dialogue, Turn
 from tui.chat.needs import what_is_missing
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from model.registry import ModelHandle
 
 
+Key = tuple[str, Precision]
+
+
+def key_of(handle: ModelHandle) -> Key:
+    """What tells a loaded model from every other: caches and figures of two precisions are
+    not the same."""
+    return handle.spec.name, handle.precision
+
+
 class Speaker:
     """One model at a time; those that were used before keep what was measured of them."""
 
@@ -27,14 +36,16 @@ class Speaker:
         self._loader = loader
         self.name = name
         """As it can be asked for."""
+        self.precision: Precision = "float32"
+        """Of its weights and its cache, in use or asked for."""
         self.handle: ModelHandle | None = None
         self.refused = ""
         """Why there is no model; empty where there is one, or it is being loaded."""
         self.stage = ""
         """What the load is at, in words; empty while nothing is loaded."""
-        self._used = name  # how the model in use was asked for
-        self._talks: dict[str, Talk] = {}
-        self._meters: dict[str, SpeedMeter] = {}
+        self._used: Key = (name, self.precision)  # how the model in use was asked for
+        self._talks: dict[Key, Talk] = {}
+        self._meters: dict[Key, SpeedMeter] = {}
 
     @property
     def title(self) -> str:
@@ -52,11 +63,12 @@ class Speaker:
 
     # loading
 
-    def load(self, name: str = "") -> None:
-        """Load another model, or try again. One in use stays in use until then."""
-        self.name = name or self.name
+    def load(self, name: str = "", precision: Precision | None = None) -> None:
+        """Load another model, or the same in another precision, or try again. One in use stays
+        in use until then."""
+        self.name, self.precision = name or self.name, precision or self.precision
         self.refused, self.stage = "", "loading"
-        self._loader.begin(self.name)
+        self._loader.begin(self.name, self.precision)
 
     def awaits(self, request: int) -> bool:
         """Whether an answer is to the latest request."""
@@ -72,11 +84,12 @@ class Speaker:
             )
         from model.chat import Talk
 
-        if name not in self._talks:
-            self._talks[name] = Talk(handle.model, handle.tokenizer, handle.chat)
-            self._meters[name] = SpeedMeter(name, handle.model.config.block_size)
+        key = key_of(handle)
+        if key not in self._talks:
+            self._talks[key] = Talk(handle.model, handle.tokenizer, handle.chat)
+            self._meters[key] = SpeedMeter(name, handle.model.config.block_size)
         self.handle = handle
-        self._used = self.name
+        self._used = (self.name, self.precision)
         return ""
 
     def failed(self, text: str) -> str:
@@ -89,7 +102,7 @@ class Speaker:
         if self.handle is None:
             self.refused = text
         else:
-            self.name = self._used
+            self.name, self.precision = self._used
         return text
 
     # replying
@@ -100,7 +113,7 @@ class Speaker:
         """How ``turn`` comes about. There must be a model."""
         assert self.handle is not None
         messages = dialogue.messages(turn.id)
-        talk = self._talks[self.handle.spec.name]
+        talk = self._talks[key_of(self.handle)]
         return ReplyOrder(
             self.handle, talk, messages, controls.max_tokens, given, left_out=turn.left_out
         )
@@ -112,18 +125,18 @@ class Speaker:
         from model.conversation import Message
 
         said = [Message("system", system)] if system else []
-        talk = self._talks[self.handle.spec.name]
+        talk = self._talks[key_of(self.handle)]
         talk.fit([*said, Message("user", text)], controls.max_tokens)
 
     # measuring
 
-    def meter(self, model: str) -> SpeedMeter | None:
-        """What was measured of a model."""
-        return self._meters.get(model)
+    def meter(self, handle: ModelHandle) -> SpeedMeter | None:
+        """What was measured of a model; ``None`` for one that was never in use here."""
+        return self._meters.get(key_of(handle))
 
     def reading(self) -> Reading | None:
         """The figures of the model in use."""
-        meter = self._meters.get(self.handle.spec.name) if self.handle else None
+        meter = self.meter(self.handle) if self.handle else None
         return meter.reading() if meter else None
 
     @property

@@ -55,9 +55,9 @@ class ChatFlags(SamplerFlags):
         option("--cache", metavar="on|off|race", text="Changes the speed, never the text. [on]"),
     ] = "on"
     precision: Annotated[
-        str,
+        str | None,
         option("--precision", metavar="TYPE", text="float32 or bfloat16. [float32]"),
-    ] = "float32"
+    ] = None
     threads: Threads = "1"
     keep: Annotated[
         bool, switch("--keep", "Keep a single question in the history too, as talks are.")
@@ -93,14 +93,15 @@ def read_chat_flags(flags: ChatFlags) -> ChatSettings:
             max_tokens=cast(int, most),
             stop=tuple(flags.stop or ()),
         )
-        if flags.precision not in get_args(Precision):
-            raise SettingError("precision", flags.precision, " or ".join(get_args(Precision)))
+        precision = "float32" if flags.precision is None else flags.precision
+        if precision not in get_args(Precision):
+            raise SettingError("precision", precision, " or ".join(get_args(Precision)))
         return ChatSettings(
             flags.model or CHAT_MODEL,
             flags.system,
             controls,
             flags.seed is not None,
-            cast(Precision, flags.precision),
+            cast(Precision, precision),
             whole("threads", flags.threads, 1, 1024),
             flags,
         )

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from corpora.errors import UserError
+from tui.chat.defaults import ChatStart
 from tui.cli import baseline, bench, calibration, history, lab, models
 from tui.cli.chat_options import ChatFlags, read_chat_flags
 from tui.cli.guard import guarded, refuse_undecodable
@@ -136,19 +137,21 @@ def chat(
     """Talk with an instruct model, or have one QUESTION answered."""
     settings = read_chat_flags(flags)
     if flags.window:
-        return chat_window(question, flags.model or "")
+        precision = settings.precision if flags.precision else None  # else the one used last
+        start = ChatStart(flags.model or "", precision, flags.system)
+        return chat_window(question, start)
     from tui.cli import chat as body
 
     return body.chat(question, settings)
 
 
-def chat_window(question: str | None, model: str) -> int:
+def chat_window(question: str | None, start: ChatStart) -> int:
     """Open the window on the chat; the exit code."""
     if question is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UserError("--window needs a terminal and takes no question; type it there")
     from tui.start import run
 
-    return run(chat=model)
+    return run(chat=start)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from model.cache import KVCache
 from model.chat import Talk
-from model.config import Controls, GPTConfig
+from model.config import Controls, GPTConfig, Precision
 from model.conversation import Message
 from model.errors import InputError
 from model.registry import ModelHandle, ModelSpec
@@ -22,6 +22,7 @@ from tests.helpers import CHARACTERS, ByteTokenizer, Endless, Marks, tiny_gpt
 from tests.tui.window import Held, session_of, wait_until
 from tui.app import Yinchuang
 from tui.chat.composer import Composer
+from tui.chat.defaults import ChatStart
 from tui.chat.screen import ChatScreen
 from tui.chat.transcript import Transcript
 from tui.keeping import open_keeper
@@ -90,20 +91,22 @@ async def chatting(
     session: Session | None = None,
     ready: bool = True,
     missing: str = "",
+    start: ChatStart | None = None,
 ) -> AsyncIterator[tuple[Yinchuang, Pilot[int]]]:
     """The window, opened on the chat. ``path``: its history. ``missing``: why a model that is
     asked for cannot be loaded."""
     known = {handle.spec.name: handle for handle in handles or (speaker(lively()),)}
     known["tiny"] = ModelHandle(ModelSpec("tiny", Path("none")), lively(), CHARACTERS, {}, {})
 
-    def load(name: str) -> ModelHandle:
+    def load(name: str, precision: Precision = "float32") -> ModelHandle:
         if name not in known:
             raise InputError(missing or f"there is no model named {name}")
-        return known[name]
+        handle = known[name]
+        return handle if precision == "float32" else replace(handle, precision=precision)
 
     session = session or session_of()
     keeper = open_keeper(session, path)[0] if path else None
-    app = Yinchuang(session, load=load, keeper=keeper, chat="")
+    app = Yinchuang(session, load=load, keeper=keeper, chat=start or ChatStart())
     async with app.run_test(size=size, notifications=True) as pilot:
         await wait_until(pilot, lambda: isinstance(app.screen, ChatScreen) and app.runs.handle)
         if ready:

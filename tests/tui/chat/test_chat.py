@@ -22,6 +22,7 @@ from tests.tui.chat.talking import (
 )
 from tests.tui.window import help_text, notices, poem_text, wait_until, write
 from tui.chat.composer import Composer
+from tui.chat.defaults import ChatStart
 from tui.chat.pages import CUT
 from tui.chat.transcript import Transcript
 from tui.commands import CHAT, CHAT_FOOTER
@@ -30,6 +31,11 @@ from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.panes.speed import SpeedReadout
 from tui.panes.status import StatusLine
+
+
+def status(app):
+    """The line at the top."""
+    return app.room.screen.query_one(StatusLine).plain()
 
 
 async def test_a_question_is_answered_as_the_engine_alone_would():
@@ -283,6 +289,35 @@ async def test_without_a_model_the_screen_says_in_a_line_how_to_get_one(monkeypa
         await pilot.press("enter")
         await wait_until(pilot, lambda: len(texts(app)) == 2)
         await ended(app, pilot)
+
+
+async def test_the_precision_is_chosen_where_the_model_is_and_there_again_next_time(tmp_path):
+    path = tmp_path / "h.sqlite3"
+    async with chatting(path=path) as (app, pilot):
+        first = await say(app, pilot, "春眠")
+        await pilot.press("ctrl+l")
+        await wait_until(pilot, lambda: app.screen is not app.room.screen)
+        listed = app.screen.query_one(OptionList)
+        assert "in bfloat16" in str(listed.get_option_at_index(listed.option_count - 1).prompt)
+        await pilot.press("end", "enter")
+        await wait_until(pilot, lambda: app.room.talk.speaker.handle.precision == "bfloat16")
+        await wait_until(pilot, lambda: "bfloat16" in status(app))
+        second = await say(app, pilot, "不觉")
+        assert first.steps[0].reused == second.steps[0].reused == 0, "a cache of its own"
+        assert app.room.talk.speaker.reading().context < second.steps[-1].context + 1
+    async with chatting(path=path, ready=False) as (app, pilot):
+        await wait_until(pilot, lambda: "bfloat16" in status(app))
+
+
+async def test_a_start_names_model_precision_and_system_prompt(tmp_path):
+    path = tmp_path / "h.sqlite3"
+    async with chatting(scripted("one"), path=path) as (app, pilot):
+        await say(app, pilot, "Why?")
+    start = ChatStart("other", "bfloat16", "白日")
+    async with chatting(speaker(lively(), "other"), path=path, start=start) as (app, pilot):
+        assert "other" in status(app) and "bfloat16" in status(app)
+        await say(app, pilot, "春眠")
+        assert texts(app)[:2] == ["白日", "春眠"]
 
 
 async def test_a_model_that_only_continues_text_is_refused_by_name():
