@@ -91,11 +91,12 @@ def measure(handle: ModelHandle, tokens: int = 4000, rounds: int = 7) -> WindowC
     return asyncio.run(_measure(_endless(handle), tokens, rounds))
 
 
-async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
+def _watched(session: Session, handle: ModelHandle) -> Any:
+    """The app, whose ``ended`` says when a run's last frame is on the screen."""
     from tui.app import Yinchuang
 
     class Watched(Yinchuang):
-        """The app, which says when a run's last frame is on the screen."""
+        """Draws as in a terminal, to nowhere."""
 
         def __init__(self) -> None:
             super().__init__(session, load=lambda name: handle)
@@ -106,11 +107,15 @@ async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
             # Textual calls this handler and then that of the app itself
             self.call_after_refresh(self.ended.set)
 
+    return Watched()
+
+
+async def _measure(handle: ModelHandle, tokens: int, rounds: int) -> WindowCost:
     session = Session()
     session.look.pace = UNLIMITED
     controls = Controls(max_tokens=tokens, seed=1)
     session.settings = replace(session.settings, controls=controls, seed_fixed=True)
-    app = Watched()
+    app = _watched(session, handle)
     alone: list[_Ran] = []
     under: list[_Ran] = []
     async with app.run_test(headless=False, size=(120, 36)) as pilot:

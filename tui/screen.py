@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -70,6 +71,10 @@ class MainScreen(ArrangedScreen):
 
     def stop_writing(self) -> bool:
         return self.stop()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.call_after_refresh(self.show_state)  # there is room for other words
 
     # what the conductor calls
 

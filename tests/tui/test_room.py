@@ -17,10 +17,12 @@ from tests.tui.window import (
     write,
 )
 from tui.arranged import WIDE
+from tui.cells import cell_len
 from tui.commands import FOOTER
 from tui.panes.form import FormPane
 from tui.panes.sampler import SamplerPane
 from tui.panes.speed import SpeedPane
+from tui.screen import BORDER
 from tui.session import FormSettings
 
 FULLEST = {
@@ -48,6 +50,22 @@ async def test_at_the_design_size_the_footer_shows_every_key_whole():
         for key in keys:
             assert key is palette or key.region.right <= palette.region.x, key.description
         assert "Quit" in {key.description for key in keys}
+
+
+@pytest.mark.parametrize("width", [60, 100, 102, 120])
+async def test_no_word_in_the_poems_border_is_cut(width):
+    async with window(size=(120, 36)) as (app, pilot):
+        await write(app, pilot, "春")
+        await finished(app, pilot)
+        pane = app.main.query_one("#poem")
+        words = str(pane.border_subtitle)
+        assert words == "as long as allowed · 40 characters · ←→ back"
+        await pilot.resize_terminal(width, 36)
+        await wait_until(pilot, lambda: app.size.width == width)
+        await wait_until(
+            pilot, lambda: cell_len(str(pane.border_subtitle)) <= pane.region.width - BORDER
+        )
+        assert words.startswith(str(pane.border_subtitle))
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])

@@ -23,7 +23,7 @@ from tui.widgets.choice import Choice
 from tui.widgets.fields import FieldPane, Labelled, Refusal, TextField
 from tui.widgets.lines import set_title
 
-HINT = "↑↓ field · ←→ choose · Enter writes"
+HINT = "↑↓ ←→ · Enter writes"
 
 
 class FormPane(FieldPane):
