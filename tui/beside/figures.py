@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from model.speed import LIVE, Reading
+from model.speed import LIVE
 from model.steps import Step
 from tui.panes.speed import DASH, kilobytes, rate
 from tui.widgets.lines import Line, Lines, wrap
@@ -62,15 +62,17 @@ class Figures(Lines):
         super().__init__()
         self._parts: list[str] = []
 
-    def show(
-        self, steps: Sequence[Step], tally: Tally, reading: Reading | None, cache: int
-    ) -> None:
+    def show(self, steps: Sequence[Step], tally: Tally, cache: int) -> None:
         """``steps``: of the text, at least the newest ``LIVE``. ``cache``: bytes that a token
         takes in the cache, 0 where there is none."""
         each = tally.characters_a_token
         bits = tally.bits_a_character
-        per_second = reading.live_tokens_per_s if reading and steps else None
         newest = steps[-LIVE:]
+        seconds = sum(
+            step.forward_s + step.sampling_s + (step.race.uncached_s if step.race else 0.0)
+            for step in newest
+        )
+        per_second = len(newest) / seconds if seconds else None
         written = sum(len(step.text) for step in newest)
         characters = per_second * written / len(newest) if per_second else None
         memory = kilobytes(cache / each) if cache and each else f"{DASH} KB"

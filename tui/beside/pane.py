@@ -85,7 +85,6 @@ class ColumnPane(Vertical):
         self._branch: Branch | None = None
         self._tally = Tally()
         self._chosen = 0  # of table and meter the one shown where one has room
-        self._reading: Reading | None = None
         self._cached = True
 
     def compose(self) -> ComposeResult:
@@ -126,7 +125,7 @@ class ColumnPane(Vertical):
         self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
 
     def show_speed(self, reading: Reading | None, mode: CacheMode, allocated: int) -> None:
-        self._reading, self._cached = reading, mode != "off"
+        self._cached = mode != "off"
         self.query_one(SpeedPane).show(reading, mode, allocated)
         self._show_figures()
 
@@ -190,7 +189,7 @@ class ColumnPane(Vertical):
     def _show_figures(self) -> None:
         steps = self._branch.steps if self._branch else []
         cache = self.token_bytes() if self._cached else 0
-        self.query_one(Figures).show(steps, self._tally, self._reading, cache)
+        self.query_one(Figures).show(steps, self._tally, cache)
 
     # what the panes ask for
 

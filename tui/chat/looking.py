@@ -132,7 +132,10 @@ class Looking:
         """Fill the meter."""
         self._read_at = time.monotonic()
         speaker = self.speaker
-        self.view.show_speed(speaker.reading(), self.controls.cache, speaker.full_cache_bytes)
+        reading = speaker.reading()
+        if reading and self.replies.now is None:
+            reading = replace(reading, live_tokens_per_s=None)  # nothing is on now
+        self.view.show_speed(reading, self.controls.cache, speaker.full_cache_bytes)
 
     def show_step(self, index: int | None = None) -> None:
         """Fill the table with the token looked at, or one of the shown reply, as it was or
