@@ -85,6 +85,17 @@ def test_several_at_once_are_those_that_their_seeds_give_alone(run: Call, folder
 
 
 @needs_extra
+def test_it_may_be_kept_in_half_the_memory(run: Call, folder: Path) -> None:
+    words = ("--model", str(folder), "--precision", "bfloat16")
+    (poem,) = run("write", "春", "--seed", "1", "--json", *words).json["poems"]
+    assert poem["fingerprint"]["dtype"] == "bfloat16"
+    exactly = run("probs", "春", "--json", "--model", str(folder)).json["top"]
+    rounded = run("probs", "春", "--json", *words).json["top"]
+    assert rounded != exactly
+    assert rounded[0]["probability"] == pytest.approx(exactly[0]["probability"], rel=0.1)
+
+
+@needs_extra
 def test_probs_are_of_its_pieces(run: Call, folder: Path) -> None:
     document = run("probs", "The quick", "--model", str(folder), "--top", "400", "--json").json
     assert sum(row["probability"] for row in document["top"]) == pytest.approx(1, abs=1e-4)

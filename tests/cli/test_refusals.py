@@ -49,6 +49,13 @@ def test_numbers_are_refused_by_name_with_their_range(
     assert line.endswith(f"; it takes {takes}\n")
 
 
+@pytest.mark.parametrize("command", ["write", "acrostic", "form", "probs"])
+def test_a_precision_that_cannot_be_had_is_refused(run: Call, command: str) -> None:
+    words = (command, "七绝", "--precision")
+    assert refused(run(*words, "half")) == "--precision is 'half'; it takes float32 or bfloat16\n"
+    assert "is read in float32 only" in refused(run(*words, "bfloat16"))
+
+
 @pytest.mark.parametrize("flag", ["--presence", "--frequency"])
 @pytest.mark.parametrize("value", ["nan", "-inf", "2.1", "-2.1", "", "０"])
 def test_penalties_are_refused_outside_their_range(run: Call, flag: str, value: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 from model.reader import line_end_ids
 from model.registry import find, load
 from model.window import next_start
-from tests.cli.conftest import HAN, Answer
+from tests.cli.conftest import HAN, Answer, on_terminal
 
 Call = Callable[..., Answer]
 
@@ -139,3 +140,18 @@ def test_corpus_build_and_stats_print_their_tables(
     (line,) = (line for line in stats.splitlines() if line.startswith("春风"))
     assert line.split()[1:4] == ["2", "0.0%", "0.0%"]
     assert "五绝" in stats
+
+
+@pytest.mark.parametrize("columns", [20, 80])
+def test_a_table_wider_than_the_terminal_is_told_row_under_row(columns: int) -> None:
+    shown = on_terminal("models", COLUMNS=str(columns), NO_COLOR="1").stdout
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert max(map(len, lines)) <= columns
+    first = lines.index("tang-base")
+    assert re.fullmatch(r"  parameters: \d+\.\d\d M", lines[first + 1])
+    assert "…" not in shown
+
+
+def test_in_a_pipe_a_row_is_a_line(run: Call) -> None:
+    lines = run("models").stdout.splitlines()
+    assert len(lines) == 1 + len(run("models", "--json").json["models"])

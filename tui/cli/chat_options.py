@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
-from typing import Annotated, cast, get_args
+from typing import Annotated, cast
 
 from model.config import CacheMode, Controls, Precision
-from model.errors import SettingError
 from tui.chat.defaults import CHAT_MODEL, CHAT_SAMPLER, MAX_REPLY
 from tui.cli.options import (
     Json,
     Number,
+    PrecisionChoice,
     SamplerFlags,
     Threads,
     flags_named,
     option,
     read_number,
+    read_precision,
     read_sampler,
     switch,
     whole,
@@ -54,10 +55,7 @@ class ChatFlags(SamplerFlags):
         str,
         option("--cache", metavar="on|off|race", text="Changes the speed, never the text. [on]"),
     ] = "on"
-    precision: Annotated[
-        str | None,
-        option("--precision", metavar="TYPE", text="float32 or bfloat16. [float32]"),
-    ] = None
+    precision: PrecisionChoice = None
     threads: Threads = "1"
     keep: Annotated[
         bool, switch("--keep", "Keep a single question in the history too, as talks are.")
@@ -93,15 +91,12 @@ def read_chat_flags(flags: ChatFlags) -> ChatSettings:
             max_tokens=cast(int, most),
             stop=tuple(flags.stop or ()),
         )
-        precision = "float32" if flags.precision is None else flags.precision
-        if precision not in get_args(Precision):
-            raise SettingError("precision", precision, " or ".join(get_args(Precision)))
         return ChatSettings(
             flags.model or CHAT_MODEL,
             flags.system,
             controls,
             flags.seed is not None,
-            cast(Precision, precision),
+            read_precision(flags.precision),
             whole("threads", flags.threads, 1, 1024),
             flags,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.config import Precision
 from model.registry import ModelHandle, ModelSpec, find, load, specs
 from tui.cli.output import say
 
@@ -13,9 +14,9 @@ def spec_of(name: str | None) -> ModelSpec:
     return next((spec for spec in specs() if spec.available), specs()[0])
 
 
-def load_model(name: str | None, threads: int) -> ModelHandle:
+def load_model(name: str | None, threads: int, precision: Precision = "float32") -> ModelHandle:
     """That model, loaded. Raises ``InputError`` or ``CheckpointError``."""
-    return load(spec_of(name), threads, tell=say)
+    return load(spec_of(name), threads, precision, say)
 
 
 class Models:

@@ -22,6 +22,7 @@ from tui.cli.options import (
     Model,
     Opening,
     PoemFlags,
+    PrecisionChoice,
     Threads,
     UnknownChoice,
     argument,
@@ -161,13 +162,15 @@ def probs(
     fragment: Fragment = False,
     top: Annotated[str, option("--top", text="Rows. [8]")] = "8",
     unknown: UnknownChoice = "error",
+    precision: PrecisionChoice = None,
     threads: Threads = "1",
     json: Json = False,
 ) -> int:
-    """Show what the model expects after TEXT: raw probabilities of the next character."""
+    """Show what the model expects after TEXT: raw probabilities of the next character, or
+    of the next piece where the model writes pieces."""
     from tui.cli import probs as body
 
-    return body.probs(text, model, fragment, top, unknown, threads, json)
+    return body.probs(text, model, fragment, top, unknown, precision, threads, json)
 
 
 @corpus_app.command()

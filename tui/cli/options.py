@@ -16,7 +16,7 @@ from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 
-from model.config import CacheMode, Controls, SamplerConfig
+from model.config import CacheMode, Controls, Precision, SamplerConfig
 from model.errors import InputError, SettingError
 from model.tokenizers import Unknown
 
@@ -65,6 +65,14 @@ UnknownChoice = Annotated[
         "--unknown",
         metavar="error|drop|unk",
         text="Characters that the model does not know: refuse, drop, or read as unknown. [error]",
+    ),
+]
+PrecisionChoice = Annotated[
+    str | None,
+    option(
+        "--precision",
+        metavar="TYPE",
+        text="float32; bfloat16 for others' models. [float32]",
     ),
 ]
 Threads = Annotated[str, option("--threads", text="Threads of torch. [1]")]
@@ -125,6 +133,7 @@ class PoemFlags(SamplerFlags):
     ] = "1"
     fragment: Fragment = False
     unknown: UnknownChoice = "error"
+    precision: PrecisionChoice = None
     threads: Threads = "1"
     json: Json = False
     trace: Annotated[
@@ -143,6 +152,7 @@ class Settings:
     """One for each poem."""
     seed_given: bool
     unknown: Unknown
+    precision: Precision
     threads: int
     flags: PoemFlags = field(repr=False)
 
@@ -179,6 +189,7 @@ def read_flags(flags: PoemFlags) -> Settings:
             tuple(range(controls.seed, controls.seed + n)),
             flags.seed is not None,
             read_unknown(flags.unknown),
+            read_precision(flags.precision),
             whole("threads", flags.threads, 1, 1024),
             flags,
         )
@@ -211,6 +222,15 @@ def read_unknown(text: str) -> Unknown:
     if text not in get_args(Unknown):
         raise SettingError("unknown", text, "error, drop or unk")
     return cast(Unknown, text)
+
+
+def read_precision(text: str | None) -> Precision:
+    """The choice of ``--precision``; raises ``SettingError`` for any other word."""
+    if text is None:
+        return "float32"
+    if text not in get_args(Precision):
+        raise SettingError("precision", text, " or ".join(get_args(Precision)))
+    return cast(Precision, text)
 
 
 def read_number(text: str) -> int | float | str:

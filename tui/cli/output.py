@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from model.steps import Finished, Step
 
+_UNBROKEN = 10_000
+"""Cells of a line that is for a program to read."""
+
 _SENTENCE_ENDS = "。？！"
 _FORCED, _QUIET, _PLAIN = "\x1b[1;4m", "\x1b[2m", "\x1b[0m"
 
@@ -32,19 +35,37 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     file = sys.stderr if stderr else sys.stdout
-    width = None if file.isatty() else 120
+    width = None if file.isatty() else _UNBROKEN
     return Console(file=file, markup=False, highlight=False, emoji=False, width=width)
 
 
 def print_table(table: Table) -> None:
-    """A table on stdout; in a pipe without the blanks that pad its lines."""
+    """A table on stdout; in a pipe without the blanks that pad its lines, and row under row on a
+    terminal that is narrower than its words."""
     out = console()
     if out.is_terminal:
-        out.print(table)
+        narrow = table.__rich_measure__(out, out.options).minimum > out.width
+        if narrow and table.show_header:
+            _print_stacked(table, out)
+        else:
+            out.print(table)
         return
     with out.capture() as captured:
         out.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _print_stacked(table: Table, out: Console) -> None:
+    from rich.padding import Padding
+
+    if table.title:
+        out.print(table.title)
+    headings = [str(column.header) for column in table.columns]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        out.print(row[0])
+        for heading, value in zip(headings[1:], row[1:], strict=True):
+            told = f"{heading}: {value}" if heading else str(value)
+            out.print(Padding(told, (0, 0, 0, 2), expand=False))
 
 
 def styled(stream: TextIO) -> bool:

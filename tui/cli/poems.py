@@ -54,7 +54,7 @@ def _write(opening: str, constraint: Constraint | None, settings: Settings, read
     controls = settings.controls
     stops = tuple(reader.verse(stop, "stop") for stop in controls.stop)
     settings = replace(settings, controls=replace(controls, stop=stops))
-    handle = load_model(flags.model, settings.threads)
+    handle = load_model(flags.model, settings.threads, settings.precision)
     with interruptible() as interrupt:
         prompt = Prompt(opening, flags.fragment, settings.unknown)
         if settings.unknown == "drop":  # so that a form counts what the model reads

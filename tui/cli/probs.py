@@ -10,7 +10,7 @@ from model.reader import Reader
 from model.registry import ModelHandle
 from tui.cli.inputs import Reader as InputReader
 from tui.cli.loading import load_model
-from tui.cli.options import flags_named, read_unknown, whole
+from tui.cli.options import flags_named, read_precision, read_unknown, whole
 from tui.cli.output import print_json, print_table, say
 
 BAR = 32
@@ -31,6 +31,7 @@ def probs(
     fragment: bool,
     top: str,
     unknown: str,
+    precision: str | None,
     threads: str,
     as_json: bool,
 ) -> int:
@@ -38,10 +39,11 @@ def probs(
     with flags_named():
         rows_wanted = whole("top", top, 1, 10**6)
         choice = read_unknown(unknown)
+        kept_in = read_precision(precision)
         thread_count = whole("threads", threads, 1, 1024)
     reader = InputReader()
     prompt = Prompt(reader.verse(text, "text"), fragment, choice)
-    handle = load_model(model, thread_count)
+    handle = load_model(model, thread_count, kept_in)
     rows = expected(handle, prompt, rows_wanted)
     for note in reader.notes:
         say(note)
