@@ -139,7 +139,7 @@ class Column:
         if branch is None or branch.finished is None:
             return ""
         written = len(branch.text) - len(branch.prompt)
-        return f"{written} characters, {len(branch.steps)} tokens · {ending(branch)}"
+        return f"{written} char · {len(branch.steps)} tok · {ending(branch)}"
 
 
 def beside_others(handle: ModelHandle) -> ModelHandle:

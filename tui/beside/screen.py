@@ -59,7 +59,7 @@ class PairScreen(ArrangedScreen):
         &.-alone #knobs {{ width: 100%; }}
         &.-low ProbabilitiesPane, &.-low SpeedPane {{ display: none; }}
         &.-low ProbabilitiesPane.-chosen, &.-low SpeedPane.-chosen {{
-            display: block; height: 11;
+            display: block; height: 45%; max-height: 11;
         }}
         &.-small #pair {{ display: none; }}
     }}

@@ -22,6 +22,7 @@ MARKED = 3
 """Lines under the table, and rows in it, that a step under other settings has at least."""
 WORTH_SAYING = 0.0005
 """Forbidden mass from which on it is shown: less is that of a token which is never text."""
+EMPTY = "No token yet: the table fills while the model writes. Type below and press Enter."
 HINT = "↑↓ choose · Enter fork here · ←→ step"
 
 
@@ -102,10 +103,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
 
     def build(self, width: int, height: int) -> list[Line]:
         if self._step is None:
-            return [
-                [("No token yet: the table fills while the", "quiet")],
-                [("model writes. Type below and press Enter.", "quiet")],
-            ]
+            return [[(line, "quiet")] for line in wrap(EMPTY.split(), width, " ")]
         if self._inspection is None:
             return self._bare(self._step)
         inspection, chosen = self._inspection, self._chosen(self._step)

@@ -102,9 +102,12 @@ async def test_it_has_room_at_every_size(size, shown):
         assert len(seen) == (1 if "-one" in shown else 2)
         for column in seen:
             assert column.region.right <= size[0] and column.region.width >= 40
-            assert column.query_one(PoemPane).size.height >= 2
+            rows = column.query_one(PoemPane).size.height
+            assert rows >= (5 if size[1] >= 24 else 3), "a poem of four lines, the table beside"
             table, readout = column.query_one(ProbabilitiesPane), column.query_one(SpeedReadout)
-            assert table.size.height >= 9
+            assert table.size.height >= (9 if "-low" not in shown else 5 if size[1] >= 24 else 4)
+            words = str(column.query_one(PoemPane).border_subtitle)
+            assert "tok · " in words and "…" not in words
             assert (readout.size.height > 0) != ("-low" in shown)
             lines = [*column.query_one(Figures).plain().split("\n"), *table.plain().split("\n")]
             assert max(map(cell_len, lines)) <= column.size.width
