@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from corpora.files import whole_file
 from model.config import GPTConfig
 from model.errors import CheckpointError, UserError
 from model.gpt import GPT
@@ -123,24 +123,14 @@ def _refuse_depth(path: Path, config: GPTConfig, tensors: Mapping[str, Tensor]) 
 
 def write_safetensors(path: Path, tensors: dict[str, Tensor], header: dict[str, str]) -> None:
     """Write tensors and a text header to ``path``, all or nothing."""
-    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        temporary = Path(name)
-        save_file(tensors, temporary, metadata=header)
-        with temporary.open("r+b") as written:
-            os.fsync(written.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        with whole_file(path) as fresh:
+            save_file(tensors, fresh, metadata=header)
     except (OSError, SafetensorError) as error:
         raise CheckpointError(
             f"cannot write {path} ({error}); the old file is untouched"
         ) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def read_safetensors(

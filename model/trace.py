@@ -8,13 +8,12 @@ What is read equals what was written. Knows the records; imports no torch.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from corpora.files import whole_file
 from model.errors import InputError
 from model.records import from_json
 from model.steps import Finished, Step
@@ -69,21 +68,11 @@ class Trace:
 
 def write_trace(path: Path, traces: Iterable[Trace]) -> None:
     """Write runs to ``path``, all or nothing. Raises ``InputError`` where it cannot be."""
-    temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with whole_file(path) as fresh, fresh.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(line + "\n" for trace in traces for line in _lines(trace))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
     except OSError as error:
         raise InputError(f"cannot write the trace to {path} ({error.strerror})") from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
 def read_trace(path: Path) -> tuple[Trace, ...]:

@@ -20,6 +20,7 @@ from model.config import Controls, SamplerConfig
 from model.errors import InputError
 from model.steps import Finished
 from tui.cells import cell_len
+from tui.files import refuse_unwritable
 from tui.session import UNLIMITED, FormSettings, Session
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def take(path: Path, scene: Scene) -> None:
             "a .png needs rsvg-convert (Debian: librsvg2-bin, with fonts-noto-cjk); "
             "write a .svg, or install it"
         )
+    refuse_unwritable(path)
     svg = in_cells(asyncio.run(_screen(scene)))
     if path.suffix == ".svg":
         path.write_text(svg, encoding="utf-8")

@@ -94,7 +94,7 @@ def test_a_top_k_that_is_not_whole_is_refused(run: Call) -> None:
         (["write", "--model", "nothing"], "nothing"),
         (["write", "--model", "nothing.safetensors"], "there is no such model file"),
         (["write", "--trace", "no/such/folder/t.jsonl"], "--trace"),
-        (["write", "--trace", ""], "--trace"),
+        (["write", "--trace", ""], "--trace is ''; it cannot be written there"),
         (["train", "--name", "../x"], "--name"),
         (["train", "--layers", "0"], "--layers is 0"),
         (["train", "--width", "130"], "--width is 130"),
@@ -167,7 +167,7 @@ def test_what_may_not_be_written_or_read_is_refused_before_the_poem(
     unreadable.write_bytes(checkpoint.read_bytes())
     unreadable.chmod(0)
     words = ("write", "--model", str(checkpoint), "--trace", str(locked / "t.jsonl"))
-    assert "nothing may be written" in refused(as_user(*words))
+    assert "it cannot be written there" in refused(as_user(*words))
     assert "correct its permissions" in refused(as_user("write", "--model", str(unreadable)))
 
 

@@ -152,6 +152,7 @@ def _refuse(name: str, experiments: Sequence[Experiment], flags: Flags) -> None:
 
 
 def _refuse_plot(name: str, experiments: Sequence[Experiment], path: Path) -> None:
+    from tui.files import refuse_unwritable
     from tui.lab.pictures import SUFFIXES, available
 
     if name == ALL:
@@ -162,6 +163,7 @@ def _refuse_plot(name: str, experiments: Sequence[Experiment], path: Path) -> No
         raise InputError(f"--plot is {str(path)!r}; it takes a .png or .svg file")
     if not available():
         raise InputError("--plot needs matplotlib: pip install 'yinchuang[train]'")
+    refuse_unwritable(path)
 
 
 def _request(models: Callable[[str | None], Any], flags: Flags) -> Request:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corpora.files import check_writable
 from corpora.forms import form as form_named
 from model.constraints import Acrostic, Constraint, FixedForm
 from model.errors import InputError
@@ -114,8 +114,10 @@ def _writable(trace: str | None) -> Path | None:
     if trace is None:
         return None
     path = Path(trace)
-    if not trace or path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--trace is {trace!r}; it takes a file in a folder that is there")
-    if not os.access(path.parent, os.W_OK):  # it is written beside its place, then renamed
-        raise InputError(f"--trace is {trace!r}; nothing may be written in that folder")
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise InputError(
+            f"--trace is {trace!r}; it cannot be written there ({error.strerror})"
+        ) from error
     return path
