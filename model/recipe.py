@@ -63,13 +63,18 @@ def make_trainer(
     shape = {k: v for k, v in settings.items() if k in GPTConfig.__dataclass_fields__}
     config = TrainConfig(**{k: v for k, v in settings.items() if k not in shape})
     GPTConfig(vocab_size=1, **shape)  # refuse before reading anything
-    texts = _texts("tang.train")
+    texts, held_out = _texts("tang.train"), _texts("tang.heldout")
+    if not texts or not held_out:
+        raise InputError(
+            "the built corpus has no poems to train on or none to measure with; "
+            "build it anew: run.py corpus build --again"
+        )
     bpe = config.tokenizer == "bpe"
     songs = _texts("song.train") if bpe or config.song_share else []
     ci = _texts("ci.train") if bpe else []
     tokenizer = _saved_tokenizer(folder) or _train_tokenizer(config, texts, [*songs, *ci])
     mixed = (songs, ci) if config.song_share else ([], [])
-    corpus = encode_corpus(texts, _texts("tang.heldout"), mixed[0], tokenizer, mixed[1])
+    corpus = encode_corpus(texts, held_out, mixed[0], tokenizer, mixed[1])
     torch.manual_seed(config.seed)
     wanted = GPTConfig(vocab_size=tokenizer.vocab_size, **shape)
     if grow_from is None:

@@ -143,7 +143,7 @@ def test_a_kill_at_any_moment_leaves_a_file_that_loads(tmp_path: Path) -> None:
     assert process.stdout is not None
     try:
         latest = int(process.stdout.readline())
-        for _ in range(10):
+        for _ in range(20):
             # Read on to a later save, then stop the process at whatever it is doing by the
             # time the signal arrives, look, and let it go on: a kill finds the file like that.
             for _ in range(rng.randrange(1, 3)):

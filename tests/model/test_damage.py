@@ -94,7 +94,7 @@ def marker_pickle(marker: Path) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["pickle", "torch", "numpy"])
-@pytest.mark.parametrize("suffix", [".safetensors", ".pt"])
+@pytest.mark.parametrize("suffix", [".safetensors", ".pt", ".pkl", ".npy"])
 def test_code_in_a_file_is_never_run(tmp_path: Path, kind: str, suffix: str) -> None:
     marker = tmp_path / "marker"
     path = tmp_path / f"evil{suffix}"
