@@ -66,22 +66,18 @@ def fit(
     capacity: int,
     reply_tokens: int,
     begun: int = 0,
-    left_out: int | None = None,
 ) -> Fitted:
     """Leave out the oldest messages until a reply has room: whole questions with their answers,
     so that what is left still begins with a question.
 
     ``reply_tokens``: what the reply may take; a quarter of ``capacity`` is enough room, beside
-    the ``begun`` tokens that it has already. ``left_out``: how many left when the reply was
-    written, where that is known; so they do again. Raises ``InputError`` where the last message
-    alone is too long, or there is none.
+    the ``begun`` tokens that it has already. Raises ``InputError`` where the last message alone
+    is too long, or there is none.
     """
     system = [m for m in messages[:1] if m.role == "system"]
     rest = list(messages[len(system) :])
     if not rest:
         raise InputError("there is nothing to reply to; write a message first")
-    if left_out is not None and 0 <= left_out < len(rest):
-        return Fitted(tuple(template.encode([*system, *rest[left_out:]])), left_out, capacity)
     room = begun + min(max(1, reply_tokens - begun), capacity // ROOM_SHARE)
     starts = [0, *(i for i in range(1, len(rest)) if rest[i].role == "user")]
 
@@ -117,13 +113,7 @@ class Talk:
         """Tokens that the model reads."""
         return self.model.config.block_size
 
-    def fit(
-        self,
-        messages: Sequence[Message],
-        reply_tokens: int,
-        begun: int = 0,
-        left_out: int | None = None,
-    ) -> Fitted:
+    def fit(self, messages: Sequence[Message], reply_tokens: int, begun: int = 0) -> Fitted:
         """What ``reply`` would read of ``messages``; see ``model.chat.fit``."""
         return fit(
             self.template,
@@ -131,8 +121,17 @@ class Talk:
             capacity=self.capacity,
             reply_tokens=reply_tokens,
             begun=begun,
-            left_out=left_out,
         )
+
+    def without(self, messages: Sequence[Message], left_out: int) -> Fitted:
+        """What is read of ``messages`` where the oldest ``left_out`` have left, however much room
+        that leaves: what an older reply was written from. Raises ``ValueError`` where they are
+        not so many."""
+        system = [m for m in messages[:1] if m.role == "system"]
+        if not 0 <= left_out < len(messages) - len(system):
+            raise ValueError(f"{left_out} of {len(messages)} messages cannot have been left out")
+        ids = self.template.encode([*system, *messages[len(system) + left_out :]])
+        return Fitted(tuple(ids), left_out, self.capacity)
 
     def look(
         self, fitted: Fitted, tokens: Sequence[int], index: int, stops: Sequence[str] = ()

@@ -68,9 +68,8 @@ class PretrainedTokenizer:
         self.end_id = ends[0]
         self.end_ids = frozenset(ends)
         self.start_id = self._start(bos)
-        known = self.parsing.token_to_id(unknown) if unknown else None
-        self._unknown = known
-        self.unk_id = self.end_id if known is None else known
+        self._unknown = self.parsing.token_to_id(unknown) if unknown else None
+        self.unk_id = self.end_id if self._unknown is None else self._unknown
 
     @property
     def vocab_size(self) -> int:

@@ -208,8 +208,10 @@ def test_a_look_at_another_text_reads_it_anew() -> None:
 
 def test_what_was_left_out_is_left_out_again() -> None:
     messages = [user("春眠"), answer("不觉"), user("晓处"), answer("处闻"), user("啼鸟")]
-    known = fit(Marks(), messages, capacity=96, reply_tokens=12, left_out=2)
+    known = talk().without(messages, 2)
     assert known.ids == tuple(Marks().encode(messages[2:])) and known.left_out == 2
+    system = [Message("system", "白"), *messages]
+    assert talk().without(system, 2).ids == tuple(Marks().encode([system[0], *messages[2:]]))
     for nonsense in (-1, 5, 99):
-        again = fit(Marks(), messages, capacity=96, reply_tokens=12, left_out=nonsense)
-        assert again == fit(Marks(), messages, capacity=96, reply_tokens=12)
+        with pytest.raises(ValueError, match="cannot have been left out"):
+            talk().without(messages, nonsense)

@@ -88,5 +88,6 @@ class Figures(Lines):
             self.changed()
 
     def build(self, width: int, height: int) -> list[Line]:
+        """One line of speed and bits, one of memory and length."""
         first, *others = wrap(self._parts, width)[:height] or [""]
         return [[(first, "strong")], *([(line, "")] for line in others)]

@@ -125,25 +125,33 @@ class PairScreen(ArrangedScreen):
     # what the keys do
 
     def action_stop(self) -> None:
+        """Stop both; where nothing is written, go back."""
         if not self.stop_writing():
             self.dismiss()
 
     def action_back(self) -> None:
+        """Go back to the poem."""
         self.dismiss()
 
     def action_write(self) -> None:
+        """Write from the opening."""
         self._pair.write(self.query_one(OpeningPane).value)
 
     def action_cache(self) -> None:
+        """The next cache mode, for both."""
         self._pair.cycle_cache()
 
     def action_single(self) -> None:
+        """One token each."""
         self._pair.single()
 
     def action_unknown(self) -> None:
+        """Another answer to characters that a model does not know."""
         self._pair.cycle_unknown()
 
     def action_model(self, place: int) -> None:
+        """Choose the model of a column: 0 is the left one."""
+
         def chosen(name: str | None) -> None:
             if name and name != self._pair.columns[place].name:
                 self._pair.load(place, name)
@@ -153,15 +161,19 @@ class PairScreen(ArrangedScreen):
         self.app.push_screen(Picker(f"The model {side}", self._pair.models(), now), chosen)
 
     def action_other(self) -> None:
+        """Go to the other column."""
         self._go_to(1 - self._place)
 
     def action_pane(self) -> None:
+        """Go to the next part of the column."""
         self.panes[self._place].next_pane()
 
     def action_look(self, delta: int) -> None:
+        """Look at a step so many later."""
         self._pair.columns[self._place].look(delta)
 
     def action_knobs(self) -> None:
+        """Show or hide the settings."""
         knobs = self.query_one("#knobs")
         knobs.toggle_class("-open")
         self._arrange(*self.app.size)
@@ -171,9 +183,11 @@ class PairScreen(ArrangedScreen):
             self.panes[self._place].focus_poem()
 
     def action_save(self) -> None:
+        """Save the poem of the column."""
         self._pair.save(self._place)
 
     def action_copy(self) -> None:
+        """Copy what is selected, else the poem of the column."""
         self._pair.copy(self._place, self.selected_text())
 
     def _go_to(self, place: int) -> None:
@@ -195,6 +209,7 @@ class PairScreen(ArrangedScreen):
     # what the panes ask for
 
     def on_opening_submitted(self, message: m.OpeningSubmitted) -> None:
+        """Write from what was typed."""
         message.stop()
         self.panes[self._place].focus_poem()
         self._pair.write(message.text)
@@ -205,6 +220,7 @@ class PairScreen(ArrangedScreen):
         self.action_write()
 
     def on_opening_edited(self, message: m.OpeningEdited) -> None:
+        """Take what is being typed."""
         message.stop()
         opening = self.query_one(OpeningPane)
         opening.taken()
@@ -212,18 +228,22 @@ class PairScreen(ArrangedScreen):
         opening.note(self._pair.note(message.text))
 
     def on_controls_changed(self, message: m.ControlsChanged) -> None:
+        """A knob was turned."""
         message.stop()
         self._pair.set_controls(message.controls)
 
     def on_seed_mode_changed(self, message: m.SeedModeChanged) -> None:
+        """The seed was fixed, or let go."""
         message.stop()
         self._pair.fix_seed(message.fixed)
 
     def on_form_changed(self, message: m.FormChanged) -> None:
+        """Another form was chosen."""
         message.stop()
         self._pair.set_form(message.settings)
 
     def on_cache_mode_requested(self, message: m.CacheModeRequested) -> None:
+        """A cache mode was chosen."""
         message.stop()
         self._pair.set_cache(message.mode)
 

@@ -88,5 +88,8 @@ class ReplyOrder:
 
     def keep(self, tokens: tuple[int, ...], index: int, stops: tuple[str, ...]) -> Kept:
         """What step ``index`` of a reply of ``tokens`` saw."""
-        fitted = self.talk.fit(self.messages, self.reply_tokens, left_out=self.left_out)
+        if self.left_out is None:
+            fitted = self.talk.fit(self.messages, self.reply_tokens)
+        else:
+            fitted = self.talk.without(self.messages, self.left_out)
         return self.talk.look(fitted, tokens, index, stops)

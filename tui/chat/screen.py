@@ -18,6 +18,7 @@ from tui import messages as m
 from tui.arranged import ArrangedScreen
 from tui.chat.composer import Composer
 from tui.chat.dialogue import Dialogue, Turn
+from tui.chat.gauge import gauge
 from tui.chat.pages import state_words
 from tui.chat.transcript import Transcript
 from tui.chat.view import Nobody
@@ -36,8 +37,6 @@ TITLES: dict[Mode, tuple[str, str]] = {
     "edit": ("Your message in another way", "Enter asks it anew · Esc leaves it"),
     "system": ("System prompt", "Enter begins anew under it · Esc leaves it"),
 }
-GAUGE = 8
-"""Cells of the gauge of the context."""
 
 
 class ChatScreen(ArrangedScreen):
@@ -126,16 +125,15 @@ class ChatScreen(ArrangedScreen):
     def show_state(self) -> None:
         talk, speaker = self._talk, self._talk.speaker
         used, capacity = talk.at.used, speaker.capacity
-        middle = f"context {used:,} of {capacity:,}" if capacity else ""
-        middle = " · ".join(filter(None, (middle, f"cache {talk.controls.cache}")))
+        context = f"context {used:,} of {capacity:,}" if capacity else ""
+        middle = " · ".join(filter(None, (f"cache {talk.controls.cache}", context)))
         self.query_one(StatusLine).show(speaker.title, middle, self._doing())
         left_out = f"{talk.left_out} left out" if talk.left_out else ""
         hint = speaker.refused or (
             "Ask something below. The conversation is kept: F12 lists it, F1 explains the rest."
         )
         self.query_one(Transcript).set_words("Conversation", left_out, hint)
-        gauge = f"{bar(used, capacity)} {used:,} of {capacity:,} tokens" if capacity else ""
-        words = " · ".join(filter(None, (gauge, TITLES[self._mode][1])))
+        words = " · ".join(filter(None, (gauge(used, capacity), TITLES[self._mode][1])))
         set_title(self.query_one(Composer), TITLES[self._mode][0], words)
 
     def _doing(self) -> str:
@@ -149,6 +147,7 @@ class ChatScreen(ArrangedScreen):
     # what the reader types
 
     def on_submitted(self, message: m.Submitted) -> None:
+        """Take what was typed, as what it is typed for."""
         message.stop()
         text, talk = message.text, self._talk
         if self._mode == "system":
@@ -189,15 +188,19 @@ class ChatScreen(ArrangedScreen):
             self.query_one(Composer).focus()
 
     def action_cache(self) -> None:
+        """The next cache mode."""
         self._talk.cycle_cache()
 
     def action_tokens(self) -> None:
+        """Show the reply's tokens, or the conversation again."""
         self._talk.toggle_tokens()
 
     def action_more(self) -> None:
+        """Go on with a reply that was cut."""
         self._talk.more()
 
     def action_again(self) -> None:
+        """Write another reply."""
         self._talk.again()
 
     def action_edit(self) -> None:
@@ -216,25 +219,32 @@ class ChatScreen(ArrangedScreen):
         self._show_mode("system", self._talk.at.dialogue.system)
 
     def action_sibling(self, delta: int) -> None:
+        """Show what stands beside a turn: ``delta`` -1 is the one before."""
         self._talk.sibling(delta)
 
     def action_pane(self) -> None:
+        """Go to the next instrument."""
         self.next_pane()
 
     def action_look(self, delta: int) -> None:
+        """Look at a token so many later."""
         self._talk.look(self._talk.at.index + delta)
 
     def action_new(self) -> None:
+        """Begin a new conversation."""
         self._room.new()
         self._show_mode("ask")
 
     def action_model(self) -> None:
+        """Choose another model."""
         self._room.choose_model()
 
     def action_save(self) -> None:
+        """Save the conversation to a file."""
         self._room.save()
 
     def action_copy(self) -> None:
+        """Copy what is selected, else the turn that one stands on."""
         here = self._talk.at.here
         self._room.app.filing.copy(self.selected_text() or (here.text if here else ""))
 
@@ -256,35 +266,36 @@ class ChatScreen(ArrangedScreen):
     # what the panes ask
 
     def on_fork_requested(self, message: m.ForkRequested) -> None:
+        """A row of the table was taken."""
         message.stop()
         self._talk.fork(message.index, message.token)
 
     def on_step_requested(self, message: m.StepRequested) -> None:
+        """Another token was asked for."""
         message.stop()
         self.action_look(message.delta)
 
     def on_step_pointed(self, message: m.StepPointed) -> None:
+        """A token was clicked."""
         message.stop()
         self._talk.look(message.index)
 
     def on_turn_requested(self, message: m.TurnRequested) -> None:
+        """Another turn was asked for."""
         message.stop()
         self._talk.move(message.delta)
 
     def on_controls_changed(self, message: m.ControlsChanged) -> None:
+        """A knob was turned."""
         message.stop()
         self._talk.set_controls(message.controls)
 
     def on_seed_mode_changed(self, message: m.SeedModeChanged) -> None:
+        """The seed was fixed, or let go."""
         message.stop()
         self._talk.seed_fixed = message.fixed
 
     def on_cache_mode_requested(self, message: m.CacheModeRequested) -> None:
+        """A cache mode was chosen."""
         message.stop()
         self._talk.set_cache(message.mode)
-
-
-def bar(used: int, capacity: int) -> str:
-    """How full the context is, in ``GAUGE`` cells; something for anything above nothing."""
-    full = min(GAUGE, -(-used * GAUGE // capacity)) if capacity else 0
-    return "█" * full + "░" * (GAUGE - full)

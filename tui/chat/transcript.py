@@ -207,6 +207,7 @@ class Transcript(ScrollView, can_focus=True):
             self._set_anew()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the end again once the reader is there."""
         super().watch_scroll_y(old_value, new_value)
         self._follows = not self.more_below
 
@@ -229,6 +230,7 @@ class Transcript(ScrollView, can_focus=True):
         return page.line(number - 1)
 
     def render_line(self, y: int) -> Strip:
+        """Row ``y`` of those in sight."""
         width, own = self.size.width, self._ink.named()
         if not self._pages:
             words = wrap(self._hint.split(), width, " ")
@@ -257,6 +259,7 @@ class Transcript(ScrollView, can_focus=True):
         return Strip.join([before, marked, after])
 
     def notify_style_update(self) -> None:
+        """Forget what was drawn in other colours."""
         super().notify_style_update()
         self._ink.clear()
 
@@ -267,10 +270,13 @@ class Transcript(ScrollView, can_focus=True):
         return selection.extract(self.plain()), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
+        """Draw what is selected."""
         self.refresh()
 
     def action_turn(self, delta: int) -> None:
+        """Ask for the turn so many later."""
         self.post_message(TurnRequested(delta))
 
     def action_look(self, delta: int) -> None:
+        """Ask for the token so many later."""
         self.post_message(StepRequested(delta))

@@ -62,6 +62,7 @@ class History(Reading, Scribe):
                 raise
 
     def do(self, *done: Change) -> None:
+        """Do these changes now. Raises ``HistoryError``."""
         self.apply(done)
 
     def recover(self) -> None:

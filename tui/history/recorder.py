@@ -42,6 +42,7 @@ class Recorder(Scribe):
         self._thread.start()
 
     def do(self, *done: Change) -> None:
+        """Do these changes soon."""
         with self._changed:
             self._waiting.append(done)
             self._changed.notify_all()
