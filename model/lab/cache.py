@@ -220,7 +220,7 @@ def _checks(measured: Sequence[Measured]) -> Iterator[Check]:
 
 def grows(fit: Line) -> str:
     """By how much a token's time grows, in words, where that is more than its scatter."""
-    if abs(fit.rise) <= 2 * fit.error:
+    if fit.rise <= 2 * fit.error:
         return "no more that could be told from scatter"
     return f"{fit.rise * 1e6:,.1f} µs more"
 
@@ -246,7 +246,7 @@ def _findings(measured: Sequence[Measured]) -> Iterator[str]:
             yield (
                 f"{m.name}: after {parted.parting.at} of {parted.tokens} tokens the two modes "
                 f"part, where u is {parted.parting.apart:.0e} from the other mode's token: the "
-                "same sums in another order, as the chapters on sums tell, and another text from "
+                "same sums in another order, as the experiment sums tells, and another text from "
                 "there on."
             )
     own = [m for m in measured if m.handle.spec.kind == "own"]

@@ -54,14 +54,15 @@ class Experiment:
 
 
 def _of_verse(name: str, load: Load) -> Load:
-    """``load`` for an experiment that counts verse: it refuses a model of prose."""
+    """``load`` for an experiment that counts verse or looks into a model of this program's: it
+    refuses one of another maker."""
 
     def checked(model: str | None) -> ModelHandle:
         handle = load(model)
         if handle.spec.kind == "pretrained":
             raise InputError(
-                f"{name} is about verse, and {handle.spec.name} writes prose: "
-                "take one of this program's own models, --model tang-base"
+                f"{name} runs on this program's own models, which write verse, and not on "
+                f"{handle.spec.name}: take tang-base or tang-small"
             )
         return handle
 

@@ -250,7 +250,7 @@ def _findings(name: str, spent: Spent, longest: int, config: GPTConfig) -> tuple
         f"without a cache and {cached.total / 1e6:,.0f} million with one, "
         f"{without.total / cached.total:.0f} times fewer; {cached.head / cached.total:.0%} of what "
         "is left is the head's, which no cache saves.",
-        "That is work and not time: what the clock gains, the next chapter measures.",
+        "That is work and not time: what the clock gains, the experiment cache measures.",
         f"Attention is {without.attention / without.total:.0%} of the work at this length. It "
         f"would overtake the layers' products at a context of 6·d = {6 * config.n_embd:,} "
         "tokens: until there, N²d² is the term that counts.",

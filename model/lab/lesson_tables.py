@@ -41,7 +41,10 @@ def _top(opening: str, theirs: Sequence[tuple[str, float]], found: Sequence[Sect
         heads |= {one.name: "", f"{one.name} %": ".1%"}
     note = "Read as text from anywhere." if opening in lesson.FRAGMENTS else ""
     return table(
-        f"1. After 「{opening}」", heads | {"the lesson": "", "the lesson %": ".1%"}, rows, note
+        f"Section 1: after 「{opening}」",
+        heads | {"the lesson": "", "the lesson %": ".1%"},
+        rows,
+        note,
     )
 
 
@@ -58,7 +61,7 @@ def _poems(found: Sequence[Sections]) -> Table:
             )
     heads = {"setting": "", "model": "", "regular": "", "the lesson's": "", "rare": ""}
     return table(
-        "2 and 3. Poems at three temperatures, and at the highest with top-k 20",
+        "Sections 2 and 3: poems at three temperatures, and at the highest with top-k 20",
         heads | {"the first": ""},
         rows,
         "regular: lines of one length in couplets, closed. rare: the first of them. The lesson "
@@ -71,7 +74,7 @@ def _continued(found: Sequence[Sections]) -> Table:
         (opening, one.name, one.continued[opening]) for opening in lesson.OPENINGS for one in found
     ]
     return table(
-        "4. Openings continued",
+        "Section 4: openings continued",
         {"opening": "", "model": "", "poem": ""},
         rows,
         "The lesson's model too goes on from 人工智能, which no Tang poet wrote: its characters "
@@ -86,7 +89,7 @@ def _acrostics(found: Sequence[Sections]) -> Table:
         for one in found
         if (poem := one.acrostics.get(heads))
     ]
-    return table("5. Acrostics", {"heads": "", "model": "", "poem": ""}, rows)
+    return table("Section 5: acrostics", {"heads": "", "model": "", "poem": ""}, rows)
 
 
 def _times(found: Sequence[Sections]) -> Table:
@@ -99,7 +102,7 @@ def _times(found: Sequence[Sections]) -> Table:
     heads = {"characters": "", "model": "", "off, ms": ",.0f", "on, ms": ",.0f", "times": ".1f"}
     heads |= {"the lesson's off": "", "its on": "", "its times": ".1f", "n": ""}
     return table(
-        "6. The same text with the cache off and on",
+        "Section 6: the same text with the cache off and on",
         heads,
         rows,
         "Medians of n runs in turns, a first one of each not counted.",
@@ -110,7 +113,7 @@ def _memory(found: Sequence[Sections]) -> Table:
     rows: list[tuple[Cell, ...]] = [("the lesson", lesson.CACHE_PER_TOKEN, lesson.BLOCK)]
     rows += [(one.name, one.bytes_per_token, one.handle.model.config.block_size) for one in found]
     return table(
-        "6. What the cache takes",
+        "Section 6: what the cache takes",
         {"model": "", "bytes a token": ",", "longest context": ",", "bytes in all": ","},
         [(name, each, block, each * block) for name, each, block in rows],  # type: ignore[operator]
     )
@@ -178,14 +181,14 @@ def findings(found: Sequence[Sections]) -> Iterator[str]:
         yield (
             f"After 「{opening}」 {original}, as the poem goes on, is among the eight of "
             f"{', '.join(known) or 'none'}; it is not among the lesson's. Whether that is knowing "
-            "verse or knowing this poem, the last part asks."
+            "verse or knowing this poem, the experiment memorised asks."
         )
     hot, cut = "T 1.5", "T 1.5, top-k 20"
     regular = [f"{one.name} {_regular(one, hot)} and {_regular(one, cut)}" for one in found]
     yield (
         f"Regular poems of {len(found[0].poems[hot])} at {hot}, and with top-k 20: "
         f"{', '.join(regular)}. The lesson prints one that breaks and three that hold. So few say "
-        "little: the chapter on heat counts hundreds."
+        "little: the experiment temperature counts hundreds."
     )
     yield from _gained(found)
 
@@ -199,7 +202,7 @@ def _gained(found: Sequence[Sections]) -> Iterator[str]:
     for tokens, (_, _, theirs) in lesson.MILLISECONDS.items():
         ratios = {one.name: p.ratio for one in found for p in one.pairs if p.tokens == tokens}
         told = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
-        yield f"With the cache {tokens} characters are faster {told} times; the lesson's {theirs}."
+        yield f"{tokens} characters with the cache: {told} times as fast; the lesson's {theirs}."
     if all(p.ratio > lesson.MILLISECONDS[p.tokens][2] for one in found for p in one.pairs):
         yield (
             "More than the lesson's throughout: its step spends most of its time between the "

@@ -17,6 +17,8 @@ TEMPERATURES = (0.5, 1.0, 1.5, 2.0)
 CONFIDENT, OPEN = "床前明月光，疑是地上霜", ""
 """A couplet's last character, after which a mark must come; and the beginning of a poem."""
 FIXED_K = (5, 20, 40, 200)
+SPOKEN_OF = 40
+"""The lesson's k."""
 WIDE = 0.9
 """The mass that k is held against."""
 LESSON = (
@@ -85,7 +87,7 @@ def _fixed_k(prompt: str, logits: Tensor) -> Table:
         },
         rows,
         "let through: tokens of the k outside the nucleus; thrown away: of the nucleus outside "
-        f"k. {LESSON}",
+        f"k.{f' {LESSON}' if prompt == CONFIDENT else ''}",
     )
 
 
@@ -113,9 +115,18 @@ def _finding(prompt: str, logits: Tensor) -> str:
         nucleus_size(torch.softmax(logits / t, -1), WIDE)
         for t in (TEMPERATURES[0], TEMPERATURES[-1])
     )
+    ranked = torch.softmax(logits, -1).sort(descending=True).values
+    wanted = nucleus_size(ranked, WIDE)
+    if wanted < SPOKEN_OF:
+        mass = float(ranked[wanted:SPOKEN_OF].sum())
+        fixed = f"lets {_tokens(SPOKEN_OF - wanted)} more through, with {mass:.1%}"
+    else:
+        mass = float(ranked[SPOKEN_OF:wanted].sum())
+        fixed = f"throws {_tokens(wanted - SPOKEN_OF)} of these away, with {mass:.1%}"
     return (
         f"After {_named(prompt)} {WIDE:.0%} of the mass takes {_tokens(cool)} at "
-        f"T = {TEMPERATURES[0]:g} and {_tokens(warm)} at T = {TEMPERATURES[-1]:g}."
+        f"T = {TEMPERATURES[0]:g} and {_tokens(warm)} at T = {TEMPERATURES[-1]:g}. At T = 1 it "
+        f"takes {_tokens(wanted)}: k = {SPOKEN_OF} {fixed}."
     )
 
 

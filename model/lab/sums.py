@@ -150,7 +150,7 @@ def _growth(curves: list[tuple[int, dict[str, float]]]) -> Plot:
         tuple(series),
         log_x=True,
         log_y=True,
-        note="Two tens up for two tens to the right is an error that grows with n.",
+        note="A straight line is a power of n: the steeper, the faster the error grows.",
     )
 
 

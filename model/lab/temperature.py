@@ -245,10 +245,9 @@ def _form_verdict(counted: dict[str, Counted]) -> str:
         return "That is not the lesson's order: heat alone does not break this model's form."
     back = {name: (counted[name].regular - counted[BARE].regular) / lost for name in (TOP_K, TOP_P)}
     told = " and ".join(
-        f"{name.partition(', ')[2]} gives back {min(1.0, share):.0%} of what it takes"
-        for name, share in back.items()
+        f"{min(1.0, share):.0%} with {name.partition(', ')[2]}" for name, share in back.items()
     )
-    return f"Heat breaks the form; {told}."
+    return f"Heat breaks the form; of the poems that lose it {told} have it back."
 
 
 def _verdict(holds: bool, yes: str, no: str) -> str:

@@ -190,6 +190,7 @@ def _plot(seen: list[Seen]) -> Plot:
         "share of tokens",
         tuple(series),
         log_x=True,
+        note="The further to the left a line climbs, the less it takes to get another poem.",
     )
 
 

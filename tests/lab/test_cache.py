@@ -15,7 +15,7 @@ import torch
 from model.cache import KVCache
 from model.config import GPTConfig
 from model.lab.base import collect
-from model.lab.cache import QUICK_LENGTHS, run
+from model.lab.cache import QUICK_LENGTHS, grows, run
 from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
 from model.lab.parting import Parting
 from model.lab.timing import Line, Pair, Timed, clock, gains_more, is_flat, line, pace, pair
@@ -127,6 +127,12 @@ STEEP, FLAT = Line(20.0, 100.0, 0.5), Line(0.3, 40.0, 0.2)
 )
 def test_flat_is_said_only_where_the_scatter_allows_it(off: Line, on: Line, verdict: bool | None):
     assert is_flat(off, on) is verdict
+
+
+def test_what_scatter_hides_is_not_given_a_figure():
+    assert grows(Line(2e-6, 1e-3, 1e-7)) == "2.0 µs more"
+    for fit in (Line(2e-6, 1e-3, 1e-6), Line(-2e-5, 1e-3, 1e-6), Line(0.0, 1e-3, math.inf)):
+        assert "no more" in grows(fit)
 
 
 def test_the_ratio_grows_where_the_slope_weighs_more():

@@ -61,6 +61,8 @@ def test_rows_are_of_one_width_kept_or_cut_marked_or_not(width):
         Row(2, CUT[1], False, "", True),
         Row(3, CUT[3], True, "was drawn", False),
         Row(9, CUT[2], False, "would be", False),
+        Row(10, CUT[2], True, "was drawn", False),
+        Row(10, CUT[2], True, "was drawn", True),
         Row(4, candidate(7, "水", 0.9, cut_by="temperature"), False, "", False),
     ]
     assert {line_width(row_line(row, columns)) for row in rows} == {

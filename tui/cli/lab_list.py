@@ -42,7 +42,11 @@ def _described(experiment: Experiment) -> dict[str, Any]:
         "name": experiment.name,
         "title": experiment.title,
         "claim": experiment.claim,
+        "part": experiment.part.title if experiment.part else None,
         "uses": list(experiment.uses),
+        "models": experiment.models,
+        "draws": experiment.draws,
+        "plots": experiment.plots,
         "reads_prompt": experiment.reads_prompt,
         "reads_trace": experiment.reads_trace,
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from tui.cli.loading import Models
 from tui.files import write_whole
 from tui.lab import pictures
 from tui.lab.document import document
-from tui.lab.markdown import anchor, check_text, escaped, heading, section
+from tui.lab.markdown import anchor, check_text, escaped, heading, made_with, minutes, section
 from tui.lab.outcome import Outcome, method, tally
 
 NAME, DATA = "report.md", "report.json"
@@ -121,7 +121,7 @@ class Report:
     def _head(self) -> str:
         quick = " Made with `--quick`: fewer samples, rough figures." if self._quick else ""
         return (
-            f"{self._began:%d %B %Y}, {_minutes(self._seconds)}.{quick} "
+            f"{self._began:%d %B %Y}, {minutes(self._seconds)}.{quick} "
             f"{escaped(self.summary())}.\n\n{READING}"
         )
 
@@ -182,34 +182,6 @@ class Report:
             "cores": os.cpu_count() or 1,
             "busy": round(os.getloadavg()[1], 1) if hasattr(os, "getloadavg") else None,
         }
-
-
-def made_with(made: Mapping[str, Any]) -> str:
-    """The models and the machine of a report, as Markdown."""
-    lines = ["| model | parameters | checkpoint | tokenizer |", "| --- | ---: | --- | --- |"]
-    for one in made["models"]:
-        marks = f"{_short(one['checkpoint'])} | {_short(one['tokenizer'])}"
-        lines.append(f"| {escaped(one['name'])} | {one['parameters']:,} | {marks} |")
-    busy, cores = made["busy"], made["cores"]
-    load = "" if busy is None else f" with {busy:.1f} programs at work"
-    if busy is not None and busy > cores + 1:  # this one is one of them
-        load += ", so that times are longer than they need be"
-    lines += [
-        "",
-        f"{made['date']}, {_minutes(made['seconds'])}. Python {made['python']}, torch "
-        f"{made['torch']}, {_count(made['threads'], 'thread')}, {made['machine']}, "
-        f"{_count(cores, 'core')}{load}. Seeds and prompts stand under each chapter; the same "
-        "ones on the same machine give the same figures, times apart.",
-    ]
-    return "\n".join(lines)
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
-
-
-def _short(mark: object) -> str:
-    return f"`{str(mark)[:12]}`" if mark else "–"
 
 
 def _count(number: int, what: str) -> str:

@@ -7,7 +7,8 @@ edge or a tag.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from model.lab.base import Check, Plot, Result, Table
 from tui.cells import shown_lines
@@ -127,3 +128,36 @@ def anchor(title: str) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def made_with(made: Mapping[str, Any]) -> str:
+    """The models and the machine of a report, as Markdown."""
+    lines = ["| model | parameters | checkpoint | tokenizer |", "| --- | ---: | --- | --- |"]
+    for one in made["models"]:
+        marks = f"{_short(one['checkpoint'])} | {_short(one['tokenizer'])}"
+        lines.append(f"| {escaped(one['name'])} | {one['parameters']:,} | {marks} |")
+    busy, cores = made["busy"], made["cores"]
+    load = "" if busy is None else f" with {busy:.1f} programs at work"
+    if busy is not None and busy > cores + 1:  # this one is one of them
+        load += ", so that times are longer than they need be"
+    lines += [
+        "",
+        f"{made['date']}, {minutes(made['seconds'])}. Python {made['python']}, torch "
+        f"{made['torch']}, {_count(made['threads'], 'thread')}, {made['machine']}, "
+        f"{_count(cores, 'core')}{load}. Seeds and prompts stand under each chapter; the same "
+        "ones on the same machine give the same figures, times apart.",
+    ]
+    return "\n".join(lines)
+
+
+def minutes(seconds: float) -> str:
+    """``1.5 minutes``, or seconds where there are fewer than sixty."""
+    return f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
+
+
+def _short(mark: object) -> str:
+    return f"`{str(mark)[:12]}`" if mark else "–"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -73,6 +73,8 @@ def row_line(row: Row, columns: Columns) -> Line:
     candidate = row.candidate
     mark = "●" if row.drawn else "○" if row.note else " "
     lead = f"{'▸' if row.under_cursor else ' '}{mark}{row.rank}"
+    if row.rank > 9:  # a tenth row: the note says what the mark would
+        lead = f"{'▸' if row.under_cursor else mark}{row.rank}"
     masked = "–" if candidate.cut_by == "mask" else percent(candidate.masked)
     final = "–" if candidate.cut_by else percent(candidate.final)
     figures = [fit(v, columns.figure, right=True) for v in (percent(candidate.raw), masked, final)]
