@@ -11,53 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoint import read_safetensors, write_safetensors
-from model.config import GPTConfig, TrainConfig
 from model.data import encode_corpus
-from model.distributed import Processes
 from model.errors import CheckpointError
-from model.gpt import GPT
 from model.held_out import held_out_loss
-from model.tokenizers import CharTokenizer
 from model.train import (
-    STATE_FORMAT,
-    STATE_VERSION,
-    Corpus,
     Trainer,
 )
 from tests.helpers import CHARACTERS, HAN, slow_logits, tiny_gpt
-
-POEMS = [HAN[i : i + 5] + "，" + HAN[i + 5 : i + 10] + "。" for i in range(0, 30, 2)]
-CONFIG = TrainConfig(
-    steps=8, batch_tokens=80, accumulate=2, warmup=2, eval_every=4, save_every=3, seed=5
-)
-SHAPE = GPTConfig(CHARACTERS.vocab_size, 32, 1, 2, 16, dropout=0.2)
-ALONE = Processes(0, 1, torch.device("cpu"))
-
-
-def corpus(poems: list[str] = POEMS, tokenizer: CharTokenizer = CHARACTERS) -> Corpus:
-    return encode_corpus(poems, POEMS[:3], [HAN[:14]], tokenizer)
-
-
-def trainer(
-    folder: Path,
-    config: TrainConfig = CONFIG,
-    *,
-    shape: GPTConfig = SHAPE,
-    data: Corpus | None = None,
-    tokenizer: CharTokenizer = CHARACTERS,
-    seed: int = 7,
-) -> Trainer:
-    torch.manual_seed(seed)
-    return Trainer(GPT(shape), tokenizer, data or corpus(), config, ALONE, folder)
-
-
-def weights(of: Trainer) -> dict[str, torch.Tensor]:
-    return {name: p.detach().clone() for name, p in of.model.named_parameters()}
-
-
-def same_weights(a: Trainer, b: Trainer) -> bool:
-    return all(torch.equal(x, weights(b)[name]) for name, x in weights(a).items())
+from tests.model.training import CONFIG, SHAPE, corpus, same_weights, trainer
 
 
 @pytest.fixture(scope="module")
@@ -242,88 +203,13 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
     assert trainer(tmp_path).resume() is False
 
 
-# -- what cannot be continued
-
-
-def changed(**changes: Any) -> TrainConfig:
-    return replace(CONFIG, **changes)
-
-
-OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "shape": ("another model .*n_layer 1 there, 2 here", {"shape": replace(SHAPE, n_layer=2)}),
-    "dropout": ("another model .*dropout 0.2 there", {"shape": replace(SHAPE, dropout=0.0)}),
-    "tokenizer": (
-        "another tokenizer",
-        {"tokenizer": CharTokenizer(CHARACTERS.characters[::-1])},
-    ),
-    "fewer poems": ("another poems", {"data": corpus(POEMS[:-1])}),
-    "other poems": ("another corpus", {"data": corpus([*POEMS[:-1], POEMS[0]])}),
-    "rate": ("another train .*muon_lr 0.02 there, 0.03 here", {"config": changed(muon_lr=0.03)}),
-    "seed": ("another train .*seed 5 there, 6 here", {"config": changed(seed=6)}),
-    "longer after decay": ("another train .*steps 8 there, 20 here", {"config": changed(steps=20)}),
-}
-
-
-@pytest.mark.parametrize(("match", "change"), OTHERS.values(), ids=OTHERS)
-def test_the_state_of_another_run_is_refused_by_name(
-    tmp_path: Path, match: str, change: dict[str, Any]
-) -> None:
-    first = trainer(tmp_path)
-    list(first.run())  # its decay has begun
-    other = trainer(tmp_path, **change)
-    before = weights(other)
-    with pytest.raises(CheckpointError, match=match) as error:
-        other.resume()
-    assert "state.safetensors" in str(error.value)
-    assert other.step == 0
-    assert all(torch.equal(p, before[n]) for n, p in other.model.named_parameters())
-
-
-def test_a_run_can_be_made_longer_before_its_decay_begins(tmp_path: Path) -> None:
-    running = trainer(tmp_path / "a").run()
-    for _ in range(4):  # of 8 steps the last 40 % decay: from step 4.8 on
-        next(running)
-    running.close()
-    longer = trainer(tmp_path / "a", changed(steps=12))
-    assert longer.resume()
-    list(longer.run())
-    whole = trainer(tmp_path / "b", changed(steps=12))
-    list(whole.run())
-    assert same_weights(longer, whole)
-
-
 def test_measuring_and_saving_at_other_steps_is_no_other_run(
     tmp_path: Path, uninterrupted: Trainer
 ) -> None:
     running = trainer(tmp_path).run()
     next(running)
     running.close()
-    second = trainer(tmp_path, changed(eval_every=3, save_every=1))
+    second = trainer(tmp_path, replace(CONFIG, eval_every=3, save_every=1))
     assert second.resume()
     list(second.run())
     assert same_weights(second, uninterrupted)
-
-
-def test_a_state_from_before_the_corpus_was_hashed_is_continued(tmp_path: Path) -> None:
-    first = trainer(tmp_path)
-    first.save()
-    tensors, header = read_safetensors(first.state_file, STATE_FORMAT, STATE_VERSION)
-    start = header["fixed"].index('"corpus"')
-    header["fixed"] = header["fixed"][:start] + header["fixed"][header["fixed"].index('"train"') :]
-    write_safetensors(first.state_file, tensors, header)
-    assert trainer(tmp_path).resume()
-
-
-@pytest.mark.parametrize("entry", ["progress", "fixed"])
-@pytest.mark.parametrize("value", [None, "{", "{}", "3"])
-def test_a_damaged_state_is_a_message(tmp_path: Path, entry: str, value: str | None) -> None:
-    first = trainer(tmp_path)
-    first.save()
-    tensors, header = read_safetensors(first.state_file, STATE_FORMAT, STATE_VERSION)
-    if value is None:
-        del header[entry]
-    else:
-        header[entry] = value
-    write_safetensors(first.state_file, tensors, header)
-    with pytest.raises(CheckpointError, match=r"state\.safetensors.*damaged"):
-        trainer(tmp_path).resume()
