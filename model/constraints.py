@@ -17,6 +17,7 @@ from torch import Tensor
 
 from corpora.forms import COMMA, LINE_ENDS, STOP, VerseForm, is_han
 from model.errors import ConstraintError, SettingError, UnknownCharacters, visible
+from model.labels import label, width_name
 from model.lexicon import HAN, Lexicon, Mask, Slot, lexicon_of, mask_of, mask_within
 from model.spelling import is_whole
 from model.tokenizers import Tokenizer
@@ -89,7 +90,7 @@ class FixedForm:
         return FormMatcher(self._plan(), tokenizer)
 
     def describe(self) -> str:
-        return f"{self.form.name} · 藏头 {self.heads}" if self.heads else self.form.name
+        return label(self.form.name, self.heads)
 
     def _plan(self) -> Plan:
         ends = [LINE_ENDS] * (self.form.lines - 1) + [STOP]
@@ -118,7 +119,7 @@ class Acrostic:
         return FormMatcher(self._plan(), tokenizer)
 
     def describe(self) -> str:
-        return f"{'五言' if self.characters == 5 else '七言'} · 藏头 {self.heads}"
+        return label(width_name(self.characters), self.heads)
 
     def _plan(self) -> Plan:
         form = VerseForm(self.describe(), len(self.heads), self.characters)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from corpora.forms import FORMS, is_han
 from model.errors import InputError
+from model.labels import WIDTHS, read_label
 from model.steps import Finished
 from model.trace import Trace, TraceHeader, read_trace, write_trace
 from tui.files import write_whole
@@ -104,9 +105,10 @@ def open_trace(path: Path) -> Branch:
 
 def form_of(words: str | None) -> FormSettings:
     """The form that ``describe`` put into words; free where they say another."""
-    name, _, heads = (words or "").partition(" · 藏头 ")
+    known = read_label(words or "")
+    if known is None:
+        return FormSettings()
+    name, heads = known
     if name in FORMS:
         return FormSettings("fixed", heads, name)
-    if name in ("五言", "七言") and heads:
-        return FormSettings("acrostic", heads, characters=5 if name == "五言" else 7)
-    return FormSettings()
+    return FormSettings("acrostic", heads, characters=WIDTHS[name])

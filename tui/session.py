@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.forms import FORMS
 from model.config import Controls
+from model.labels import label, width_name
 from model.steps import Finished, Step
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class FormSettings:
         if self.kind == "free":
             return "free"
         if self.kind == "acrostic":
-            return f"{'五言' if self.characters == 5 else '七言'} · 藏头 {self.heads or '?'}"
-        return f"{self.form} · 藏头 {self.heads}" if self.heads else self.form
+            return label(width_name(self.characters), self.heads or "?")
+        return label(self.form, self.heads)
 
     @property
     def length(self) -> int | None:

@@ -13,6 +13,7 @@ from model.errors import ConstraintError, InputError
 from model.generate import Prompt
 from model.lab.base import Progress, Request
 from model.lab.writing import LONGEST, write_one
+from model.labels import WIDTHS, read_label
 from model.registry import ModelHandle
 from model.steps import Step
 from model.trace import Trace, read_trace
@@ -79,9 +80,8 @@ def constraint_of(words: str | None) -> Constraint | None:
     under. Raises ``ConstraintError`` for any other."""
     if words is None:
         return None
-    name, _, heads = words.partition(" · 藏头 ")
-    if name in FORMS:
-        return FixedForm(FORMS[name], heads)
-    if name in ("五言", "七言") and heads:
-        return Acrostic(heads, 5 if name == "五言" else 7)
-    raise ConstraintError(f"{words!r} is neither a form nor an acrostic that this version knows")
+    known = read_label(words)
+    if known is None:
+        raise ConstraintError(f"{words!r} is no form and no acrostic that this version knows")
+    name, heads = known
+    return FixedForm(FORMS[name], heads) if name in FORMS else Acrostic(heads, WIDTHS[name])
