@@ -99,14 +99,16 @@ async def window(
     app = Yinchuang(session or session_of(), load=handles.__getitem__, **options)
     async with app.run_test(size=size, notifications=True) as pilot:
         await wait_until(pilot, lambda: app.runs.handle is not None)
-        yield app, pilot
-        for handle in handles.values():
-            if isinstance(handle.model, Held):
-                handle.model.free()
-        app.runs.drop()
-        await wait_until(
-            pilot, lambda: all(not handle.lock.locked() for handle in handles.values())
-        )
+        try:
+            yield app, pilot
+        finally:  # a thread that still waits would keep a test that failed from ending
+            for handle in handles.values():
+                if isinstance(handle.model, Held):
+                    handle.model.free()
+            app.runs.drop()
+            await wait_until(
+                pilot, lambda: all(not handle.lock.locked() for handle in handles.values())
+            )
 
 
 async def wait_until(
