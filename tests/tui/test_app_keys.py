@@ -25,10 +25,12 @@ from tui.panes.speed import SpeedPane
 
 CONTROLS = Controls(max_tokens=40, seed=5)
 
-KEYS = [c for c in COMMANDS if c.key and c.action not in ("quit", "interrupt", "single")]
+KEYS = [c for c in COMMANDS if c.key]
 
 
-@pytest.mark.parametrize("focus", ["#opening", "#poem", "#probabilities", "#sampler", "#form"])
+@pytest.mark.parametrize(
+    "focus", ["#opening", "#poem", "#probabilities", "#sampler", "#form", "#speed"]
+)
 async def test_every_key_does_its_command_from_every_focus(focus):
     async with window() as (app, pilot):
         await write(app, pilot, "春")
