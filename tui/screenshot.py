@@ -46,12 +46,13 @@ class Scene:
 
     opening: str = ""
     form: FormSettings = field(
-        default_factory=lambda: FormSettings(kind="fixed", heads="春眠不觉", form="七绝")
+        default_factory=lambda: FormSettings(kind="fixed", heads="春眠不觉晓", form="七律")
     )
     seed: int = 7
     back: int = 6
     """Characters before the last at which the cursor stands."""
-    size: tuple[int, int] = (120, 40)
+    pinyin: bool = True
+    size: tuple[int, int] = (120, 36)
     model: str = "tang-small"
 
 
@@ -83,7 +84,7 @@ async def _screen(scene: Scene) -> str:
 
     session = Session()
     session.model = scene.model
-    session.look.pace = UNLIMITED
+    session.look.pace, session.look.pinyin = UNLIMITED, scene.pinyin
     sampler = SamplerConfig(temperature=0.8, top_k=40, top_p=0.95)
     session.settings = replace(
         session.settings,

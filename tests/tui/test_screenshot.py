@@ -19,7 +19,7 @@ def test_the_picture_shows_a_poem_of_the_form_and_its_tables(tmp_path):
     svg = picture.read_text(encoding="utf-8")
     assert "url(http" not in svg
     shown = re.sub(r"<[^>]+>", "", svg)
-    for words in ("春", "眠", "looking", "drawn", "top-k", "race", "七绝"):
+    for words in ("春", "眠", "looking", "drawn", "top-k", "race", "七律", "chūn"):
         assert words in shown
 
 
