@@ -26,40 +26,25 @@ class Snapshot(NamedTuple):
     keys_values: Tensor
 
 
-class KVCache:
-    """Preallocated keys and values: ``[n_layer, 2, batch, n_head, block_size, head_size]``."""
+class KeyValues:
+    """Keys and values, ``[n_layer, 2, batch, heads, room, head_size]``, filled to a position."""
 
-    def __init__(
-        self, config: GPTConfig, batch: int = 1, dtype: torch.dtype = torch.float32
-    ) -> None:
-        self.config = config
-        head_size = config.n_embd // config.n_head
-        self._store = torch.zeros(
-            config.n_layer, 2, batch, config.n_head, config.block_size, head_size, dtype=dtype
-        )
-        self.workspace: Any = None
-        """What ``model.decode`` keeps with a cache, from its first pass on."""
-        self.bytes_per_token = 2 * config.n_layer * config.n_embd * dtype.itemsize
-        """2 · layers · width · bytes per value, for each sequence."""
-        self.batch = batch
-        """Sequences held side by side."""
+    capacity: int
+    """Tokens that fit."""
+
+    def __init__(self, store: Tensor) -> None:
+        self._store = store
+        layers, _, self.batch, heads, _, size = store.shape
+        self.bytes_per_token = 2 * layers * heads * size * store.itemsize
+        """2 · layers · heads of keys and values · size of a head · bytes per value, for each of
+        the ``batch`` sequences held side by side."""
         self.position = 0
         """Tokens held: the position that the next token takes."""
-
-    @property
-    def capacity(self) -> int:
-        """Tokens that fit."""
-        return self._store.shape[4]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the keys and values in use: ``bytes_per_token`` · tokens · batch."""
         return self.bytes_per_token * self.position * self.batch
-
-    @property
-    def allocated_bytes(self) -> int:
-        """Bytes of the whole preallocated store."""
-        return self._store.nbytes
 
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Store ``[B, H, T, hd]`` new keys and values after those held; return all of them.
@@ -67,20 +52,10 @@ class KVCache:
         The position moves only with ``advance``, once every layer has written.
         """
         end = self.position + keys.shape[2]
-        all_keys, all_values = self._store[layer, ..., :end, :]
+        all_keys, all_values = self._store[layer, ..., :end, :].unbind(0)
         all_keys[:, :, self.position :] = keys
         all_values[:, :, self.position :] = values
         return all_keys, all_values
-
-    def next_token(self) -> tuple[Array, Array]:
-        """For one more token, in every layer: the keys and values up to and with it, ``[n_layer,
-        2, B, H, T, hd]``, and where its own go, ``[n_layer, 2, B, H, hd]``. As ``extend``
-        does, but for all layers at once and in NumPy: making a view costs as much as a small
-        product.
-        """
-        T = self.position + 1
-        store = self._store.numpy()  # the same memory
-        return store[..., :T, :], store[..., T - 1, :]
 
     def advance(self, tokens: int) -> None:
         """Count ``tokens`` as held, after a forward pass wrote them in every layer."""
@@ -98,7 +73,6 @@ class KVCache:
         """Keep these sequences of the batch, in this order; the others have ended."""
         self._store = self._store[:, :, rows].contiguous()
         self.batch = len(rows)
-        self.workspace = None
 
     def snapshot(self) -> Snapshot:
         """A copy of what is held, to come back to with ``restore``."""
@@ -108,3 +82,37 @@ class KVCache:
         """Go back to a snapshot of a cache of the same shape."""
         self._store[..., : snapshot.position, :] = snapshot.keys_values
         self.position = snapshot.position
+
+
+class KVCache(KeyValues):
+    """Preallocated for the whole context of a model."""
+
+    def __init__(
+        self, config: GPTConfig, batch: int = 1, dtype: torch.dtype = torch.float32
+    ) -> None:
+        shape = (config.n_layer, 2, batch, config.n_head, config.block_size)
+        super().__init__(torch.zeros(*shape, config.n_embd // config.n_head, dtype=dtype))
+        self.config = config
+        self.capacity = config.block_size
+        self.workspace: Any = None
+        """What ``model.decode`` keeps with a cache, from its first pass on."""
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes of the whole preallocated store."""
+        return self._store.nbytes
+
+    def next_token(self) -> tuple[Array, Array]:
+        """For one more token, in every layer: the keys and values up to and with it, ``[n_layer,
+        2, B, H, T, hd]``, and where its own go, ``[n_layer, 2, B, H, hd]``. As ``extend``
+        does, but for all layers at once and in NumPy: making a view costs as much as a small
+        product.
+        """
+        T = self.position + 1
+        store = self._store.numpy()  # the same memory
+        return store[..., :T, :], store[..., T - 1, :]
+
+    def keep_rows(self, rows: list[int]) -> None:
+        """Keep these sequences of the batch, in this order; the others have ended."""
+        super().keep_rows(rows)
+        self.workspace = None
