@@ -23,7 +23,7 @@ from typing import Any
 import sentencepiece
 
 from model.errors import CheckpointError, InputError, SettingError, UnknownCharacters
-from model.tokenizers import LOST, Unknown, visible_name
+from model.tokenizers import LOST, OwnTokenizer, Unknown, visible_name
 
 COVERAGE = 0.995
 """Share of all characters of the training text that are pieces by themselves; the rarest
@@ -39,7 +39,7 @@ _APART = re.compile("([ \ud800-\udfff])")
 """What never goes through sentencepiece: spaces, and halves of surrogate pairs."""
 
 
-class SentencePieceTokenizer:
+class SentencePieceTokenizer(OwnTokenizer):
     """BPE pieces behind the protocol of all tokenizers.
 
     First stand five special ids, then 256 bytes, then text. ``<poem>`` begins a poem,
@@ -126,21 +126,16 @@ class SentencePieceTokenizer:
 
     @property
     def vocab_size(self) -> int:
+        """Special tokens, bytes and pieces."""
         return len(self._bytes)
-
-    @property
-    def end_ids(self) -> frozenset[int]:
-        return frozenset({self.end_id})
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        return frozenset(range(len(self.SPECIALS)))
 
     @cached_property
     def hash(self) -> str:
+        """SHA-256 of the sentencepiece model."""
         return hashlib.sha256(b"bpe" + self._model).hexdigest()
 
     def encode(self, text: str, unknown: Unknown = "error") -> list[int]:
+        """The pieces of ``text``; only halves of surrogate pairs can be ``unknown``."""
         parts = _APART.split(text)  # text at the even places, what stands apart at the odd
         lone = dict.fromkeys(part for part in parts[1::2] if part != " ")
         if lone and unknown == "error":
@@ -156,18 +151,22 @@ class SentencePieceTokenizer:
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; bytes that make no character read as U+FFFD."""
         return b"".join(self._bytes[i] for i in ids).decode("utf-8", "replace")
 
     def piece_bytes(self, token: int) -> bytes:
+        """What the piece adds to a text, in UTF-8."""
         return self._bytes[token]
 
     def name(self, token: int) -> str:
+        """The piece made visible, ``<poem>``, or a byte as ``<0xE6>``."""
         if token < len(self.SPECIALS):
             return self.SPECIALS[token]
         byte = token - len(self.SPECIALS)
         return f"<0x{byte:02X}>" if byte < 256 else visible_name(self._bytes[token].decode())
 
     def to_json(self) -> dict[str, Any]:
+        """What ``from_json`` takes."""
         return {"kind": "bpe", "model": base64.b64encode(self._model).decode()}
 
     @classmethod

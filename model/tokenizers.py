@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from model.errors import CheckpointError, UnknownCharacters
 
@@ -41,7 +41,8 @@ class Tokenizer(Protocol):
     unk_id: int
 
     @property
-    def vocab_size(self) -> int: ...
+    def vocab_size(self) -> int:
+        """Tokens in all, special ones among them."""
 
     @property
     def special_ids(self) -> frozenset[int]:
@@ -71,7 +72,25 @@ class Tokenizer(Protocol):
         """Everything needed to build the tokenizer again."""
 
 
-class CharTokenizer:
+class OwnTokenizer:
+    """What the tokenizers of this program have in common: their special ids stand first."""
+
+    SPECIALS: ClassVar[tuple[str, ...]]
+    """Names of the special tokens, in the order of their ids."""
+    end_id: int
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """The one token that ends a text."""
+        return frozenset({self.end_id})
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """The ids of ``SPECIALS``."""
+        return frozenset(range(len(self.SPECIALS)))
+
+
+class CharTokenizer(OwnTokenizer):
     """One id a character, for verse.
 
     Three special ids stand first: ``<unk>``, ``<poem>``, which both begins a poem
@@ -105,22 +124,17 @@ class CharTokenizer:
 
     @property
     def vocab_size(self) -> int:
+        """Characters and special tokens."""
         return len(self._texts)
-
-    @property
-    def end_ids(self) -> frozenset[int]:
-        return frozenset({self.end_id})
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        return frozenset(range(len(self.SPECIALS)))
 
     @cached_property
     def hash(self) -> str:
+        """SHA-256 of the vocabulary in its order."""
         document = json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(document.encode()).hexdigest()
 
     def encode(self, text: str, unknown: Unknown = "error") -> list[int]:
+        """An id for each character of ``text``; see ``Tokenizer.encode`` for ``unknown``."""
         ids = [self._ids.get(c, self.unk_id) for c in text]
         if unknown == "unk" or self.unk_id not in ids:
             return ids
@@ -130,17 +144,21 @@ class CharTokenizer:
         raise UnknownCharacters("".join(missing))
 
     def decode(self, ids: Iterable[int]) -> str:
+        """The characters of ``ids``; the unknown token reads □, the others nothing."""
         return "".join(self._texts[i] for i in ids)
 
     def piece_bytes(self, token: int) -> bytes:
+        """The character in UTF-8."""
         return self._texts[token].encode()
 
     def name(self, token: int) -> str:
+        """The character made visible, or ``<poem>``."""
         if token < len(self.SPECIALS):
             return self.SPECIALS[token]
         return visible_name(self._texts[token])
 
     def to_json(self) -> dict[str, Any]:
+        """What ``tokenizer_from_json`` takes."""
         return {
             "kind": "char",
             "specials": list(self.SPECIALS),
