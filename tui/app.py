@@ -48,6 +48,10 @@ class Yinchuang(Commands):
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = []
+    _room: Room | None = None
+    _left = False
+    broken = ""
+    """What went wrong where the app had to end, for a line after it has."""
 
     def __init__(
         self,
@@ -71,11 +75,7 @@ class Yinchuang(Commands):
         self.log_file = log_file
         self._greeting = greeting
         self._chat = chat
-        self._room: Room | None = None
         self._on_leaving: Callable[[int], None] = lambda code: None
-        self._left = False
-        self.broken = ""
-        """What went wrong where the app had to end, for a line after it has."""
         self.writer = Writer(self.post_message, log_file)
         self._frames = Frames(self, self.writer)
         self.loader = Loader(self.post_message, load)

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Input, OptionList
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from corpora.errors import UserError
@@ -22,6 +22,7 @@ from tui.cells import cell_len, fit, shown
 from tui.commands import HISTORY, HISTORY_FOOTER, Command, bindings
 from tui.entry import clean
 from tui.panes.status import StatusLine
+from tui.widgets.footer import WholeKeys
 from tui.widgets.lines import set_title
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class HistoryScreen(Screen[None]):
         options = OptionList(id="works")
         options.can_focus = False  # keys go to the line, which hands up and down on
         yield options
-        yield Footer()
+        yield WholeKeys()
 
     def on_mount(self) -> None:
         """Read the list, now and every so often."""

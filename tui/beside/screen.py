@@ -8,7 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from tui import messages as m
 from tui.arranged import ArrangedScreen
@@ -20,6 +20,7 @@ from tui.panes.opening import OpeningPane
 from tui.panes.sampler import SamplerPane
 from tui.panes.status import StatusLine
 from tui.session import Look
+from tui.widgets.footer import WholeKeys
 
 if TYPE_CHECKING:
     from tui.beside.pair import Pair
@@ -80,7 +81,7 @@ class PairScreen(ArrangedScreen):
                 yield SamplerPane()
                 yield FormPane()
         yield OpeningPane(id="opening")
-        yield Footer()
+        yield WholeKeys()
         yield Static(id="too-small")
 
     def on_mount(self) -> None:

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from corpora.errors import UserError
@@ -23,6 +23,7 @@ from tui.dialogs import Ask
 from tui.lab.bench import Asked, Bench
 from tui.lab.paper import Paper
 from tui.panes.status import StatusLine
+from tui.widgets.footer import WholeKeys
 from tui.widgets.lines import Line, set_title
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class LabScreen(Screen[None]):
             set_title(options, "Lab", "Enter runs")
             yield options
             yield Paper(id="paper")
-        yield Footer()
+        yield WholeKeys()
 
     def on_mount(self) -> None:
         """Stand on the running experiment, or the first one."""
