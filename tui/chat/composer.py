@@ -6,7 +6,7 @@ conversations.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -16,6 +16,13 @@ from textual.widgets.text_area import EditResult, Location
 from tui.entry import clean_lines
 from tui.messages import Submitted, Told
 
+Mode = Literal["ask", "edit", "system"]
+TITLES: dict[Mode, tuple[str, str]] = {
+    "ask": ("Message", "Enter sends · ^J new line"),
+    "edit": ("Your message in another way", "Enter asks it anew · Esc leaves it"),
+    "system": ("System prompt", "Enter begins anew under it · Esc leaves it"),
+}
+"""What is typed for: the title above it, and what the keys do."""
 NEW_LINE = frozenset({"shift+enter", "alt+enter", "ctrl+enter", "ctrl+j"})
 """Terminals differ in which of these they tell apart from Enter; ^J works in all."""
 

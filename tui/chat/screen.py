@@ -5,18 +5,18 @@ beside it, the lines to type in below. Implements ``tui.chat.view.ChatView``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from model.config import Controls
 from model.steps import Step
 from tui import messages as m
 from tui.arranged import ArrangedScreen
-from tui.chat.composer import Composer
+from tui.chat.composer import TITLES, Composer, Mode
 from tui.chat.dialogue import Dialogue, Turn
 from tui.chat.gauge import gauge
 from tui.chat.pages import state_words
@@ -26,17 +26,11 @@ from tui.commands import CHAT, CHAT_FOOTER, Command, bindings
 from tui.panes.poem import PoemPane
 from tui.panes.status import StatusLine
 from tui.session import Branch, FormSettings
+from tui.widgets.footer import WholeKeys
 from tui.widgets.lines import set_title
 
 if TYPE_CHECKING:
     from tui.chat.room import Room
-
-Mode = Literal["ask", "edit", "system"]
-TITLES: dict[Mode, tuple[str, str]] = {
-    "ask": ("Message", "Enter sends · ^J new line"),
-    "edit": ("Your message in another way", "Enter asks it anew · Esc leaves it"),
-    "system": ("System prompt", "Enter begins anew under it · Esc leaves it"),
-}
 
 
 class ChatScreen(ArrangedScreen):
@@ -65,7 +59,7 @@ class ChatScreen(ArrangedScreen):
             yield tokens
             yield Vertical(id="instruments")
         yield Composer(id="composer")
-        yield Footer()
+        yield WholeKeys()
         yield Static(id="too-small")
 
     def on_mount(self) -> None:
@@ -132,7 +126,10 @@ class ChatScreen(ArrangedScreen):
         hint = speaker.refused or (
             "Ask something below. The conversation is kept: F12 lists it, F1 explains the rest."
         )
-        self.query_one(Transcript).set_words("Conversation", left_out, hint)
+        newest = talk.at.path[-1:]  # its heading may be far above its end
+        end = state_words(newest[0]) if newest and talk.writing is None else ""
+        state = " · ".join(filter(None, (end, left_out)))
+        self.query_one(Transcript).set_words("Conversation", state, hint)
         words = " · ".join(filter(None, (gauge(used, capacity), TITLES[self._mode][1])))
         set_title(self.query_one(Composer), TITLES[self._mode][0], words)
 

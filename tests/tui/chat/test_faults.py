@@ -232,3 +232,12 @@ async def test_what_left_a_full_context_is_known_after_a_restart(path):
     async with chatting(speaker(lively(96)), path=path, ready=False) as (app, pilot):
         await wait_until(pilot, lambda: CUT in transcript(app))
         assert app.room.talk.left_out == left_out
+
+
+async def test_how_a_reply_ended_is_in_sight_where_its_heading_is_not():
+    async with chatting(speaker(lively(4096)), size=(60, 20)) as (app, pilot):
+        app.room.talk.set_controls(app.room.talk.controls.__class__(max_tokens=900, seed=5))
+        await say(app, pilot, "春眠")
+        pane = app.room.screen.query_one(Transcript)
+        assert pane.scroll_offset.y > 2, "the heading is above"
+        await wait_until(pilot, lambda: "as long as allowed · F4" in str(pane.border_subtitle))
