@@ -82,6 +82,15 @@ class SentencePieceTokenizer(OwnTokenizer):
                 f"for this text at least {fewest}: {len(alphabet)} characters, 256 bytes and "
                 f"{len(cls.SPECIALS)} marks",
             )
+        tokenizer = cls(cls._trained(texts, pieces))
+        if tokenizer.vocab_size < pieces:
+            most = tokenizer.vocab_size
+            raise SettingError("pieces", pieces, f"for this text {fewest} to {most}")
+        return tokenizer
+
+    @classmethod
+    def _trained(cls, texts: Iterable[str], pieces: int) -> bytes:
+        """A serialised model of at most so many pieces."""
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -104,11 +113,7 @@ class SentencePieceTokenizer(OwnTokenizer):
             )
         except (RuntimeError, OSError) as error:
             raise InputError(f"sentencepiece makes no {pieces} pieces of this text") from error
-        tokenizer = cls(model.getvalue())
-        if tokenizer.vocab_size < pieces:
-            most = tokenizer.vocab_size
-            raise SettingError("pieces", pieces, f"for this text {fewest} to {most}")
-        return tokenizer
+        return model.getvalue()
 
     @classmethod
     def _special_pieces(cls) -> dict[str, Any]:

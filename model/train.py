@@ -92,18 +92,21 @@ class Trainer:
             weight_decay=config.weight_decay,
             precision=getattr(torch, config.precision),
         )
-        self._plan = BatchPlan(
-            corpus.train,
-            corpus.song,
-            block_size=model.config.block_size,
-            batch_tokens=config.batch_tokens,
-            fragment_share=config.fragment_share,
-            fragment_longest=config.fragment_longest,
-            other_share=config.song_share,
-            seed=config.seed,
-            unk_id=tokenizer.unk_id,
-        )
+        self._plan = self._batches()
         self._corpus_hash = hashlib.sha256(self._plan.stream.tobytes()).hexdigest()[:16]
+
+    def _batches(self) -> BatchPlan:
+        return BatchPlan(
+            self.corpus.train,
+            self.corpus.song,
+            block_size=self.model.config.block_size,
+            batch_tokens=self.config.batch_tokens,
+            fragment_share=self.config.fragment_share,
+            fragment_longest=self.config.fragment_longest,
+            other_share=self.config.song_share,
+            seed=self.config.seed,
+            unk_id=self.tokenizer.unk_id,
+        )
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[TrainRecord]:
         """Train from the present step to the last; one record a step.
