@@ -27,7 +27,6 @@ from tui.panes.poem import PoemPane
 from tui.panes.status import StatusLine
 from tui.session import Branch, FormSettings
 from tui.widgets.footer import WholeKeys
-from tui.widgets.footer import WholeKeys
 from tui.widgets.lines import set_title
 
 if TYPE_CHECKING:
