@@ -9,11 +9,12 @@ cache is left out, and said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from model.config import CacheMode
+from model.errors import UserError
 from model.lab.base import Check, Plot, Progress, Records, Request, Result, Series, Table, table
 from model.lab.memory import Memory, gpt2_memory, held_memory
 from model.lab.portion import WHOLE, portion
@@ -60,27 +61,23 @@ class Measured:
 def run(request: Request) -> Records:
     """A progress record twice a second."""
     yield Progress(0, 1, "the models")
-    lengths = QUICK_LENGTHS if request.quick else LENGTHS
-    budget = QUICK_BUDGET if request.quick else BUDGET
-    too_long = QUICK_TOO_LONG if request.quick else TOO_LONG
     there = [spec.name for spec in specs() if spec.available]
     measured: list[Measured] = []
+    absent: list[str] = []
     names = [request.model] if request.model else there
-    units = len(names) * len(lengths)
     for name in names:
         yield Progress(len(measured) * WHOLE // len(names), WHOLE, f"{name}: loading")
-        handle = request.load(name)
-        pairs: list[Pair] = []
-        for tokens in lengths:
-            if pairs and _expected(pairs[-1], tokens, handle.model.config.block_size) > too_long:
-                continue
-            done = len(measured) * len(lengths) + len(pairs)
-            title = f"{handle.spec.name}, {tokens} tokens"
-            turns = pair(handle.model, handle.tokenizer, tokens, budget, title)
-            pairs.append((yield from portion(turns, done / units, (done + 1) / units)))
-        left_out = tuple(n for n in lengths if n not in [p.tokens for p in pairs])
-        memory = held_memory(handle.spec.name, handle.model.new_cache(), handle.model)
-        measured.append(Measured(handle, tuple(pairs), left_out, memory))
+        try:
+            handle = request.load(name)
+        except UserError as error:  # its libraries may be missing, though its file is there
+            if request.model is not None:
+                raise
+            absent.append(f"{name} is left out: {error}")
+            continue
+        begun = len(measured) / len(names)
+        measured.append(
+            (yield from portion(_measure(handle, request.quick), begun, begun + 1 / len(names)))
+        )
     reference = gpt2_memory()
     yield Result(
         "cache",
@@ -91,9 +88,30 @@ def run(request: Request) -> Records:
         ),
         tuple(_pace_plot(m) for m in measured),
         (*_checks(measured), _gpt2_check(reference)),
-        tuple(_findings(measured)),
-        {"models": [m.name for m in measured], "lengths": list(lengths), "budget_s": budget},
+        (*_findings(measured), *absent),
+        {
+            "models": [m.name for m in measured],
+            "lengths": list(QUICK_LENGTHS if request.quick else LENGTHS),
+            "budget_s": QUICK_BUDGET if request.quick else BUDGET,
+        },
     )
+
+
+def _measure(handle: ModelHandle, quick: bool) -> Generator[Progress, None, Measured]:
+    """One model at every length that does not take too long."""
+    lengths = QUICK_LENGTHS if quick else LENGTHS
+    budget, too_long = (QUICK_BUDGET, QUICK_TOO_LONG) if quick else (BUDGET, TOO_LONG)
+    pairs: list[Pair] = []
+    for tokens in lengths:
+        if pairs and _expected(pairs[-1], tokens, handle.model.config.block_size) > too_long:
+            continue
+        title = f"{handle.spec.name}, {tokens} tokens"
+        turns = pair(handle.model, handle.tokenizer, tokens, budget, title)
+        done = len(pairs) / len(lengths)
+        pairs.append((yield from portion(turns, done, done + 1 / len(lengths))))
+    left_out = tuple(n for n in lengths if n not in [p.tokens for p in pairs])
+    memory = held_memory(handle.spec.name, handle.model.new_cache(), handle.model)
+    return Measured(handle, tuple(pairs), left_out, memory)
 
 
 def _expected(known: Pair, tokens: int, block: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,11 +15,14 @@ import torch
 
 from model.cache import KVCache
 from model.config import GPTConfig
+from model.errors import InputError
 from model.lab.base import collect
 from model.lab.cache import QUICK_LENGTHS, grows, run
+from model.lab.handles import CHAT
 from model.lab.memory import formula, gpt2_memory, held_memory, tensor_bytes
 from model.lab.parting import Parting
 from model.lab.timing import Line, Pair, Timed, clock, gains_more, is_flat, line, pace, pair
+from model.registry import ModelSpec
 from tests.helpers import CHARACTERS, tiny_gpt
 from tests.lab.helpers import tiny_handle, tiny_request
 
@@ -205,3 +209,13 @@ def test_what_happens_between_two_steps_is_not_timed(monkeypatch: pytest.MonkeyP
             measured = stop.value
             break
     assert measured.runs["on"][0].seconds == (1.0,) * 5
+
+
+def test_a_model_that_cannot_be_loaded_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch):
+    listed = [ModelSpec(name, Path(__file__)) for name in ("tiny", CHAT)]
+    monkeypatch.setattr("model.lab.cache.specs", lambda: listed)
+    result = collect(run(tiny_request()))
+    assert result.settings["models"] == ["tiny"]
+    assert result.findings[-1] == f"{CHAT} is left out: {CHAT} is not here yet"
+    with pytest.raises(InputError):
+        collect(run(tiny_request(model=CHAT)))
