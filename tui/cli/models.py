@@ -3,12 +3,13 @@ when they are called."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from tui.cli.options import Json, argument
+from tui.cli.options import Json, argument, option
 
 _LISTS = "list"
 
@@ -53,3 +54,18 @@ def register(app: typer.Typer) -> None:
         from tui.cli import fetching
 
         return fetching.fetch_model(name)
+
+    @group.command()
+    def average(
+        files: Annotated[list[Path], argument("FILES", "Checkpoints of one shape.")],
+        out: Annotated[Path, option("--out", metavar="FILE", text="The checkpoint.")],
+        share: Annotated[
+            list[float] | None,
+            option("--share", text="Once a file, in their order; else all are equal."),
+        ] = None,
+    ) -> int:
+        """Write the mean of checkpoints that were trained from one another, and measure it on
+        the held-out poems."""
+        from tui.cli import averaging
+
+        return averaging.average_models(files, share or [], out)
