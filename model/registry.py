@@ -83,12 +83,6 @@ class ModelHandle:
         return f"{self.spec.name} {millions:.1f}M {self.precision}"
 
     @property
-    def read_songs(self) -> bool:
-        """Song poems were among what it was trained on in its last stage, beside Tang verse:
-        it then expects what both together have."""
-        return bool(self.training.get("data", {}).get("song_poems"))
-
-    @property
     def full_cache_bytes(self) -> int:
         """Bytes of keys and values at the longest context."""
         return self.model.new_cache().bytes_per_token * self.model.config.block_size
