@@ -225,3 +225,8 @@ class TrainConfig:
         """The learning rate at ``step`` as a share of its full height, (0, 1]."""
         left = (self.steps - step) / max(1.0, self.decay * self.steps)
         return min(1.0, (step + 1) / max(1, self.warmup), left)
+
+
+POEM_SAMPLER = SamplerConfig(temperature=0.8, top_p=0.95)
+"""What both front ends begin with. Where the shipped models write best to our taste: under this
+they repeat themselves, over it they lose the thread."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from corpora.forms import FORMS
-from model.config import Controls
+from model.config import POEM_SAMPLER, Controls
 from model.labels import label, width_name
 from model.steps import Finished, Step
 
@@ -122,7 +122,7 @@ class Settings:
     """What undo brings back beside the branches."""
 
     opening: str = ""
-    controls: Controls = field(default_factory=lambda: Controls(max_tokens=200))
+    controls: Controls = field(default_factory=lambda: Controls(POEM_SAMPLER, max_tokens=200))
     seed_fixed: bool = False
     """Every poem uses the seed shown; else each poem draws a new one."""
     form: FormSettings = field(default_factory=FormSettings)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from model.config import Controls
+from model.config import POEM_SAMPLER, Controls
 from model.errors import ConstraintError
 from model.steps import Step
 from tui.session import Branch, FormSettings, Session
@@ -34,6 +34,10 @@ class Clock:
         return self.now
 
 
+COOL = POEM_SAMPLER.temperature
+"""Where a new session's temperature stands."""
+
+
 def hotter(session, by=0.1):
     controls = session.settings.controls
     temperature = controls.sampler.temperature + by
@@ -52,7 +56,7 @@ def test_undo_and_redo_go_through_settings_edits_and_branches():
     after = session.settings
 
     assert session.undo() == "temperature"
-    assert session.settings.controls.sampler.temperature == 1.0
+    assert session.settings.controls.sampler.temperature == COOL
     assert session.undo() == "the fork"
     assert (session.branches, session.current, session.cursor) == ([first], first.id, 1)
     assert session.undo() == "the poem"
@@ -86,9 +90,9 @@ def test_one_gesture_is_one_change():
     clock.now += 5
     hotter(session)
     session.undo()
-    assert session.settings.controls.sampler.temperature == pytest.approx(2.0)
+    assert session.settings.controls.sampler.temperature == pytest.approx(COOL + 1.0)
     session.undo()
-    assert session.settings.controls.sampler.temperature == 1.0
+    assert session.settings.controls.sampler.temperature == COOL
 
 
 def test_changes_of_different_things_are_not_joined():
@@ -96,7 +100,7 @@ def test_changes_of_different_things_are_not_joined():
     hotter(session)
     session.change("typing", opening="春")
     assert session.undo() == "typing"
-    assert session.settings.controls.sampler.temperature == pytest.approx(1.1)
+    assert session.settings.controls.sampler.temperature == pytest.approx(COOL + 0.1)
 
 
 def test_setting_what_is_set_already_is_no_change():

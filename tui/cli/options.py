@@ -16,13 +16,9 @@ from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 
-from model.config import CacheMode, Controls, Precision, SamplerConfig
+from model.config import POEM_SAMPLER, CacheMode, Controls, Precision, SamplerConfig
 from model.errors import InputError, SettingError
 from model.tokenizers import Unknown
-
-POEM_SAMPLER = SamplerConfig(temperature=0.8, top_p=0.95)
-"""Where the shipped models write best to our taste: under this they repeat themselves,
-over it they lose the thread."""
 
 MOST_POEMS = 10_000
 

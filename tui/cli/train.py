@@ -15,7 +15,7 @@ import torch
 from corpora.errors import UserError
 from model.allocator import keep_memory
 from model.claim import claimed, refuse_unwritable
-from model.config import Controls
+from model.config import POEM_SAMPLER, Controls
 from model.distributed import Processes, processes
 from model.errors import InputError
 from model.generate import Generator, Prompt
@@ -24,7 +24,7 @@ from model.steps import Step
 from model.train import Trainer, TrainRecord
 from tui.cli.guard import REFUSED
 from tui.cli.interrupt import Interrupt, ended, interruptible
-from tui.cli.options import POEM_SAMPLER, flags_named
+from tui.cli.options import flags_named
 from tui.cli.output import console
 from tui.cli.plots import draw_loss, save_loss
 from tui.cli.train_options import FLAG_OF, TrainRequest
