@@ -58,6 +58,10 @@ class Commands(App[int]):
         """The chat."""
         raise NotImplementedError
 
+    def note(self) -> None:
+        """Hand what has changed to the history, now."""
+        raise NotImplementedError
+
     def leave(self, code: int) -> None:
         """End the run, keep the session, end the app."""
         raise NotImplementedError
@@ -113,6 +117,7 @@ class Commands(App[int]):
         self.conductor.look(self.session.index + delta)
 
     def action_undo(self) -> None:
+        self.note()  # what undo takes away is in the history, however quick it was
         self.conductor.travel(back=True)
 
     def action_redo(self) -> None:

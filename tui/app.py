@@ -115,11 +115,12 @@ class Yinchuang(Commands):
         self.loader.begin(self.session.model)
         if self.keeper is not None:
             self.keeper.begin(self._tell_later)
-            self.set_interval(EVERY_S, self._keep_on)
+            self.set_interval(EVERY_S, self.note)
         if self._chat is not None:
             self.room.open()
 
-    def _keep_on(self) -> None:
+    def note(self) -> None:
+        """Hand what has changed to the history, now; it is written on its own thread."""
         if self._room is not None:
             self._room.note()
         if self.keeper is not None:

@@ -39,6 +39,10 @@ class Historian:
             return
         self._app.push_screen(HistoryScreen(self))
 
+    def note(self) -> None:
+        """Hand over what this window has written, so that the next ``look`` finds it."""
+        self._app.note()
+
     def look(self, query: str, kind: Kind | None) -> list[Hit]:
         """What is there, or what ``query`` finds; on any thread. Raises ``HistoryError``."""
         from tui.history import Hit, search
@@ -100,7 +104,7 @@ class Historian:
 
     def delete(self, work: Work) -> None:
         """Delete a work, after a question."""
-        if work.state == "writing":
+        if self._is_written(work):
             self._app.main.say(f"{work.name} is being written; stop it first", "warning")
             return
 
@@ -112,11 +116,25 @@ class Historian:
                     self._app.session.forget(work.id)
                     self._app.pair.forget(work.id)
                     self._app.forget_chat(work.id)
-                    self._app.pair.forget(work.id)
                     self._app.conductor.show_all()
 
         options = [("keep", "keep it"), ("delete", "delete it for good, with all its branches")]
         self._app.push_screen(Picker(f"Delete {work.name}?", options), answered)
+
+    def _is_written(self, work: Work) -> bool:
+        """Whether a work that was being written when the list was read is so still."""
+        from tui.history import HistoryError
+
+        keeper = self._app.keeper
+        if work.state != "writing" or keeper is None:
+            return False
+        self._app.note()
+        if keeper.recorder is not None:
+            keeper.recorder.settle(1.0)
+        try:
+            return keeper.history.work(work.id).state == "writing"
+        except HistoryError:  # deleted in another window: deleting it again does no harm
+            return False
 
     def export(self, work_id: str) -> None:
         """Ask for a name and write a work to a file."""

@@ -120,6 +120,7 @@ class HistoryScreen(Screen[None]):
     def _look(self) -> None:
         """Read the list on a thread: a slow disk holds up no key."""
         self._asked += 1
+        self._historian.note()
         work = partial(self._read, self._asked, self.query_one(QueryField).value, self._kind)
         self.run_worker(work, thread=True, exclusive=True, group="history", exit_on_error=False)
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from textual import events
+from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList
 
 from model.steps import Finished
@@ -59,6 +60,12 @@ async def opened(app, pilot, rows=None):
     return app.screen
 
 
+async def asked(app, pilot, key):
+    """Press a key that asks something, and wait until an answer can be typed."""
+    await pilot.press(key)
+    await wait_until(pilot, lambda: isinstance(app.screen, ModalScreen) and app.screen.focused)
+
+
 async def listed(app, pilot, rows):
     """Wait for so many rows."""
     await wait_until(pilot, lambda: app.screen.query_one(OptionList).option_count == rows)
@@ -109,7 +116,8 @@ async def test_a_poem_of_another_session_is_brought_back_and_can_be_forked(path)
         await write(app, pilot, "春眠")
         await finished(app, pilot)
         tokens = app.session.branch.tokens
-        app.session.undo()
+        await pilot.press("ctrl+z")  # at once: it is in the history all the same
+        await wait_until(pilot, lambda: app.session.branches == [])
     async with kept(path, model, session=Session()) as (app, pilot):
         assert app.session.branches == []
         await opened(app, pilot, rows=1)
@@ -148,12 +156,24 @@ async def test_an_interrupted_poem_is_shown_as_interrupted(path):
 async def test_what_is_being_written_is_listed_and_not_deleted(path):
     async with kept(path) as (app, pilot):
         await write_to(app, pilot, "春", 3)
-        app.keeper.tick()
         await opened(app, pilot, rows=1)
         assert "writing" in lines(app)[0]
         await pilot.press("f8")
         await wait_until(pilot, lambda: "is being written" in notices(app))
         assert isinstance(app.screen, HistoryScreen)
+
+
+async def test_what_has_ended_since_the_list_was_read_can_be_deleted(path):
+    async with kept(path) as (app, pilot):
+        await write_to(app, pilot, "春", 3)
+        screen = await opened(app, pilot, rows=1)
+        screen._look = lambda: None  # whatever the list shows, it is not read again
+        app.runs.stop()
+        await finished(app, pilot)
+        assert "writing" in lines(app)[0]
+        await asked(app, pilot, "f8")
+        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: app.session.branches == [])
 
 
 async def test_typing_searches_and_marks_what_it_finds(path):
@@ -215,15 +235,16 @@ async def test_rename_and_delete(path):
         await write(app, pilot, "春眠")
         await finished(app, pilot)
         screen = await opened(app, pilot, rows=1)
-        await pilot.press("f2")
-        await wait_until(pilot, lambda: app.screen is not screen)
+        await asked(app, pilot, "f2")
         app.screen.query_one("Input").value = "[b] 一"
         await pilot.press("enter")
         await wait_until(pilot, lambda: app.screen is screen and "[b] 一" in "".join(lines(app)))
-        await pilot.press("f8", "enter")  # the first answer keeps it
+        await asked(app, pilot, "f8")
+        await pilot.press("enter")  # the first answer keeps it
         await wait_until(pilot, lambda: app.screen is screen)
         await listed(app, pilot, 1)
-        await pilot.press("f8", "down", "enter")
+        await asked(app, pilot, "f8")
+        await pilot.press("down", "enter")
         await wait_until(pilot, lambda: app.screen is screen)
         await listed(app, pilot, 0)
         assert app.session.branches == []
