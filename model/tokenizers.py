@@ -152,7 +152,10 @@ class CharTokenizer(OwnTokenizer):
         return self._texts[token].encode()
 
     def name(self, token: int) -> str:
-        """The character made visible, or ``<poem>``."""
+        """The character made visible; a special token's own name, but ``<end>`` for
+        ``<poem>``: drawn, it ends the poem, as ``<end>`` does in the other vocabulary."""
+        if token == self.end_id:
+            return "<end>"
         if token < len(self.SPECIALS):
             return self.SPECIALS[token]
         return visible_name(self._texts[token])

@@ -29,7 +29,7 @@ MARKS = (
     ("bold and underlined", "chosen by you at a fork"),
     ("underlined, tinted", "one piece with the next character, where tokens are pieces"),
     ("reverse", "the character or piece that the table shows"),
-    ("<poem>", "in the table: a token that is no text but ends the poem"),
+    ("<end>", "in the table: a token that is no text but ends the poem"),
 )
 PANES = (
     ("Tab, Shift+Tab", "from pane to pane, from field to field"),

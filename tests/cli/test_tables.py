@@ -49,6 +49,15 @@ def test_probs_are_the_raw_ones_of_a_beginning_and_of_a_fragment(
         assert got == pytest.approx(wanted.values.tolist(), abs=1e-6)
 
 
+def test_probs_name_the_token_that_ends_a_poem_by_what_it_does(
+    checkpoint: Path, table: Callable[..., dict]
+) -> None:
+    tokenizer = load(find(str(checkpoint))).tokenizer
+    assert tokenizer.end_id == tokenizer.start_id, "one token begins a poem and ends it"
+    names = [row["token"] for row in table("春", "--top", str(tokenizer.vocab_size))["top"]]
+    assert names.count("<end>") == 1 and "<poem>" not in names
+
+
 def test_probs_work_past_the_block(checkpoint: Path, table: Callable[..., dict]) -> None:
     handle = load(find(str(checkpoint)))
     text = "".join(HAN[i * 7 % len(HAN)] + "，" * (i % 6 == 5) for i in range(170))

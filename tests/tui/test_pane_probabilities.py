@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
+from tests.helpers import CHARACTERS, PIECES
 from tests.tui.pane_app import (
     AWKWARD,
     PaneApp,
@@ -14,6 +15,7 @@ from tests.tui.pane_app import (
     step,
     until,
 )
+from tui.help import MARKS
 from tui.messages import ForkRequested, StepRequested
 from tui.panes.candidates import STAGE_NAMES, Row, layout, row_line
 from tui.panes.probabilities import ProbabilitiesPane
@@ -104,6 +106,13 @@ def test_every_stage_has_a_name_that_fits_the_narrowest_bar():
     assert set(STAGE_NAMES) == set(STAGES)
     narrow = layout(36).bar
     assert all(len(STAGE_NAMES[stage]) <= narrow for stage in ("mask", "top_k", "top_p", "min_p"))
+
+
+@pytest.mark.parametrize("tokenizer", [CHARACTERS, PIECES])
+def test_the_token_that_ends_a_poem_is_called_so_whole_in_every_width(tokenizer):
+    name = tokenizer.name(tokenizer.end_id)
+    assert name in dict(MARKS), "the help says what it is"
+    assert cell_len(name) <= layout(36).token
 
 
 async def test_a_chosen_token_outside_the_eight_is_the_ninth_row():
