@@ -2,8 +2,8 @@
 
 Each row has its own seed stream, constraint and end, and gets the tokens that it would
 get alone. Products of more rows are summed in another order, so that logits differ in
-their last bits; a draw could only flip where ``u`` falls within that distance (about
-1e-6) of an edge between two tokens.
+their last bits; a row whose draw lies so near to an edge that this could matter is read
+and drawn by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.config import Controls
 from model.constraints import Constraint
 from model.generate import Generator, Prompt, make_step
 from model.protocol import Cache, LanguageModel
-from model.reader import Forward
+from model.reader import WHOLE_UP_TO, Forward
 from model.run import Run
 from model.sampling import Draw, History, NoLegalToken, choose, inspect
 from model.steps import Finished, FinishReason, Inspection, Phase, Step
@@ -128,13 +128,17 @@ class BatchGenerator:
         """One pass and one draw for every row. Its seconds are shared out evenly."""
         rows = self._rows
         began = time.perf_counter()
-        logits = self._model(fed, cache, last=True)[:, -1]  # [B, V]
+        logits = self._model(fed, cache, last=True)[:, -1].clone()  # [B, V]
         forward_s = (time.perf_counter() - began) / len(rows)
         began = time.perf_counter()
         u = [row.run.uniform(row.controls.seed) for row in rows]
         masks = [row.run.allowed() for row in rows]
         histories = [row.run.history(row.controls) for row in rows]
         draws = self._drawn(logits, u, masks, histories)
+        again = _unsure(draws) if cache.position <= WHOLE_UP_TO else []
+        for i in again:  # too near to an edge: as the row would be alone, without a cache
+            logits[i] = self._model(torch.tensor([rows[i].run.ids]), last=True).view(-1)
+            draws[i] = self._drawn(logits[i : i + 1], [u[i]], [masks[i]], [histories[i]])[0]
         sampling_s = (time.perf_counter() - began) / len(rows)
         forward = Forward(logits, phase, cache.position, 0, forward_s)  # of all rows
         self._book(forward, sampling_s)
@@ -151,7 +155,7 @@ class BatchGenerator:
             step = make_step(
                 row.run,
                 row.controls,
-                forward,
+                replace(forward, recomputed=cache.position) if i in again else forward,
                 draw,
                 logprob=logprobs[i],
                 u=u[i],
@@ -236,6 +240,11 @@ class BatchGenerator:
             for event in generator:
                 yield RowEvent(row.number, event)
         self._rows = []
+
+
+def _unsure(draws: Sequence[Draw | NoLegalToken]) -> list[int]:
+    """Rows whose token rounding might have decided."""
+    return [i for i, draw in enumerate(draws) if isinstance(draw, Draw) and not draw.sure]
 
 
 def _logprobs(logits: Tensor, draws: Sequence[Draw | NoLegalToken]) -> list[float]:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from model.ranking import LOW_WORD, SLACK, Draw, Truncation, check_best, sort_keys, start
 
 NEAR = 1e-9
-"""A row whose height falls this near to an edge is left to its ranking: here the sums of all
-rows run on into each other, and their last bits are not those of the row by itself."""
+"""A row whose height falls this near to an edge, or within the doubt, is left to its ranking:
+here the sums of all rows run on into each other, and their last bits are not those of the row
+by itself."""
 
 
 def draw_together(
@@ -26,10 +27,11 @@ def draw_together(
     probs: NDArray[np.float32],
     u: Sequence[float],
     truncations: Sequence[Truncation],
+    doubt: float = 0.0,
 ) -> list[Draw | None]:
     """A token for each row of ``logits`` ``[B, V]`` with its softmax, as ``Ranking.draw`` gives
     it, or ``None`` where the row must be ranked by itself: its leading tokens do not reach
-    its height, or it lies on an edge, or the truncation is another than top-p alone.
+    its height, or it may not be ``sure``, or the truncation is another than top-p alone.
 
     Raises as a ``Ranking`` of the row does.
     """
@@ -52,13 +54,17 @@ def draw_together(
     ordered = probs.ravel()[keys].astype(np.float64)
     running = ordered.cumsum()  # through all rows
     first, last = edges[:-1], edges[1:] - 1
+    near = max(NEAR, doubt)
     before = np.where(first > 0, running[first - 1], 0.0)
     mass, sure = np.ones(B), np.ones(B, dtype=np.bool_)
     for _, top_p in truncations:
         crossing = before + top_p * (1.0 - SLACK)
-        last, sure = _reaching(running, ordered, crossing, (first, last), "left")
+        last, sure = _reaching(running, ordered, crossing, (first, last), near, "left")
         mass = running[last] - before
-    at, reached = _reaching(running, ordered, before + np.array(u) * mass, (first, last), "right")
+    heights = before + np.array(u) * mass
+    at, reached = _reaching(running, ordered, heights, (first, last), near, "right")
+    if doubt:
+        reached &= _apart(logits, keys, at, edges, doubt)
     tokens = keys[at] - rows * V
     shares = np.minimum(ordered[at] / mass, 1.0)
     found = zip(tokens.tolist(), shares.tolist(), (sure & reached).tolist(), strict=True)
@@ -70,10 +76,29 @@ def _reaching(
     ordered: NDArray[np.float64],
     heights: NDArray[np.float64],
     among: tuple[NDArray[np.int64], NDArray[np.int64]],
+    near: float,
     side: Literal["left", "right"],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Where the running sum reaches each height, ``among`` the first and last of its row, and
-    whether that is beyond doubt."""
+    whether that is further than ``near`` from the edges."""
     at = running.searchsorted(heights, side).clip(*among)
     above = running[at] - heights
-    return at, (above > NEAR) & (ordered[at] - above > NEAR)
+    return at, (above > near) & (ordered[at] - above > near)
+
+
+def _apart(
+    logits: NDArray[np.float32],
+    keys: NDArray[np.int64],
+    at: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    doubt: float,
+) -> NDArray[np.bool_]:
+    """Whether the tokens ``at`` have neighbours in their rows, none nearer than twice the doubt."""
+    scores = logits.ravel()
+    here = scores[keys[at]]
+    above = scores[keys[np.maximum(at - 1, 0)]] - here
+    below = here - scores[keys[np.minimum(at + 1, len(keys) - 1)]]
+    first = at == edges[:-1]
+    apart: NDArray[np.bool_] = first | (above > 2.0 * doubt)
+    apart &= (at + 1 < edges[1:]) & (below > 2.0 * doubt)
+    return apart

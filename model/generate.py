@@ -2,7 +2,8 @@
 
 No threads, no printing, no interface. The controls are read once a step, so that
 everything in them may change while text streams; nothing a run draws depends on the
-cache mode, on being inspected, or on how it was cut into pieces.
+cache mode, on being inspected, or on how it was cut into pieces. Where rounding could make
+it depend, the draw is made again from a pass that is the same in all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -154,10 +156,13 @@ class Generator:
         began = time.perf_counter()
         u = run.uniform(controls.seed)
         allowed, history = run.allowed(), run.history(controls)
-        (draw,) = choose(
-            forward.logits.view(1, -1), controls.sampler, (u,), allowed=allowed, history=history
-        )
+        ask = partial(choose, config=controls.sampler, u=(u,), allowed=allowed, history=history)
+        (draw,) = ask(forward.logits.view(1, -1))
         sampling_s = time.perf_counter() - began
+        if not draw.sure and self._reader.can_read_whole(forward):
+            # Nearer to an edge than rounding: the cache mode must not decide on which side.
+            forward = self._reader.read_whole(run.ids, forward)
+            (draw,) = ask(forward.logits.view(1, -1))
         inspection = None
         if self._inspected:
             inspection = inspect(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -63,6 +64,8 @@ class Draw(NamedTuple):
     token: int
     probability: float
     """In the distribution drawn from, after truncation; above 0, at most 1."""
+    sure: bool = True
+    """No change of the logits within the doubt that was asked about leads to another token."""
 
 
 def check_best(best: float) -> None:
@@ -104,6 +107,11 @@ class Ranking:
         self._bound /= WIDEN
         self._rank()
 
+    def widen_once(self) -> None:
+        """Rank further by one step, where anything is left to rank."""
+        if not self.complete:
+            self.widen()
+
     def widen_fully(self) -> None:
         """Rank every token above -inf."""
         if not self.complete:
@@ -128,9 +136,10 @@ class Ranking:
             counts.append(left)
         return counts
 
-    def draw(self, u: float, truncations: Sequence[Truncation] = ()) -> Draw:
+    def draw(self, u: float, truncations: Sequence[Truncation] = (), doubt: float = 0.0) -> Draw:
         """The token at height ``u`` in [0, 1) of the truncated, renormalised row: the
-        inverse of its cumulative distribution. Its probability is never 0."""
+        inverse of its cumulative distribution. Its probability is never 0. ``doubt``: by how
+        much each logit may be off, for ``Draw.sure``."""
         if truncations:
             left = self.kept(truncations)[-1]
             mass = float(self.cumulative[left - 1])
@@ -140,7 +149,58 @@ class Ranking:
                 self.widen()
             left = len(self.ids)
         rank = int(self.ranks(u * mass, left))
-        return Draw(int(self.ids[rank]), min(1.0, float(self.probs[rank]) / mass))
+        probability = min(1.0, float(self.probs[rank]) / mass)
+        token = int(self.ids[rank])
+        return Draw(token, probability, not doubt or self._sure(rank, u, truncations, doubt))
+
+    def _sure(self, rank: int, u: float, truncations: Sequence[Truncation], doubt: float) -> bool:
+        """Whether ``u`` finds this rank's token however all logits move by up to ``doubt``.
+
+        Moving them so moves a share x of the mass by at most 2 · doubt · x (1 - x), which is
+        half of ``doubt`` or less; it swaps only neighbours nearer than twice the doubt; and it
+        can move the cuts.
+        """
+        if rank + 1 == len(self.ids):
+            self.widen_once()
+        beside = self._logits[self.ids[max(0, rank - 1) : rank + 2]].tolist()
+        if any(above - below <= 2.0 * doubt for above, below in pairwise(beside)):
+            return False
+        before = float(self.cumulative[rank - 1]) if rank else -math.inf
+        behind = float(self.cumulative[rank])
+        if not truncations:
+            last = self.complete and rank + 1 == len(self.ids)
+            return u - before > doubt / 2 and (last or behind - u > doubt / 2)
+        fewest, most = self._cuts(truncations, doubt)
+        mass = float(self.cumulative[fewest - 1])
+        if rank >= fewest or (u - doubt / 2) * mass <= before:
+            return False
+        mass = float(self.cumulative[most - 1])
+        return rank + 1 == most or (u + doubt / 2) * mass < behind
+
+    def _cuts(self, truncations: Sequence[Truncation], doubt: float) -> tuple[int, int]:
+        """The fewest and the most tokens that the truncations can leave, as ``kept`` counts
+        them, where each logit is off by up to ``doubt``."""
+        fewest = most = len(self.ids)
+        whole = True  # nothing has been cut: the mass is 1, also of what is not ranked
+        for stage, value in truncations:
+            if stage == "top_k":
+                low = high = self._first(int(value))
+            elif stage == "top_p":
+                least, all_of_it = (
+                    (1.0, 1.0)
+                    if whole
+                    else (float(self.cumulative[fewest - 1]), float(self.cumulative[most - 1]))
+                )
+                low = self._reaching((value - doubt / 2) * least)
+                high = self._reaching((value + doubt / 2) * all_of_it)
+            else:
+                floor = value * float(self.probs[0])
+                low = self._at_least(floor * (1.0 + 2.0 * doubt))
+                high = self._at_least(floor * (1.0 - 2.0 * doubt))
+            fewest = max(1, low if whole else min(low, fewest))
+            most = max(1, high if whole else min(high, most))
+            whole = False
+        return fewest, most
 
     def ranks(
         self, heights: float | NDArray[np.float64], left: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -21,6 +21,9 @@ from model.window import next_start
 
 PREFILL_CHUNK = 256
 """Tokens read between two looks at the cancel flag."""
+WHOLE_UP_TO = 512
+"""Tokens of the longest window that is read anew for the sake of one draw. It is one pass, which
+nobody can interrupt; over more than this a large model takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class Forward:
     reused: int = 0
     """Tokens of the window that a cache taken over from an earlier run held already."""
     race: Race | None = None
+    whole: bool = False
+    """The window went through the model in one pass without a cache: logits that every cache
+    mode and every batch can come back to."""
 
 
 class Cancelled(Exception):
@@ -97,7 +103,24 @@ class Reader:
         phase = self._phase(controls, slid, passed)
         recomputed = passed - min(passed, max(0, len(ids) - self._read))
         self._read = max(self._read, len(ids))
-        return Forward(logits, phase, len(window), recomputed, seconds, reused, race)
+        whole = controls.cache == "off"
+        return Forward(logits, phase, len(window), recomputed, seconds, reused, race, whole)
+
+    def can_read_whole(self, forward: Forward) -> bool:
+        """Whether ``read_whole`` would tell more than ``forward`` does, in decent time."""
+        return not forward.whole and forward.context <= WHOLE_UP_TO
+
+    def read_whole(self, ids: Sequence[int], forward: Forward) -> Forward:
+        """``forward``, which ``read`` gave for ``ids``, with the logits of one pass over its
+        window without the cache; that pass is counted in."""
+        logits, seconds = self._uncached(ids[-forward.context :])
+        return replace(
+            forward,
+            logits=logits,
+            recomputed=forward.recomputed + forward.context,
+            seconds=forward.seconds + seconds,
+            whole=True,
+        )
 
     def _phase(self, controls: Controls, slid: bool, passed: int) -> Phase:
         if self._read == 0:

@@ -91,7 +91,8 @@ class Step:
     context: int
     """Tokens in the window that the logits were computed from."""
     recomputed: int
-    """Tokens passed through the model again in this step though seen before."""
+    """Tokens passed through the model again in this step though seen before: with the cache off,
+    where a window slid, and where a draw was too near to an edge to be left to rounding."""
     forward_s: float
     sampling_s: float
     cache_bytes: int

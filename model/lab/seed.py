@@ -3,7 +3,8 @@
 It fixes u, the number that each draw walks to, as a function of seed and position. The
 distribution that u falls on is the model's, and anything that moves the distribution can
 move a token: other settings surely, other sums of the same numbers only where u stands
-nearer to an edge between two tokens than the edge moves.
+nearer to an edge between two tokens than the edge moves. There the engine draws again from
+one pass that is the same in every cache mode and batch, where the window is not too long.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ def _batches(company: Sequence[Company]) -> Table:
         rows,
         "Edges are where one token's share of [0, 1) ends and the next one's begins. The largest "
         "move of an edge beside the chosen token, the least distance of u to one, and the largest "
-        "part of that distance which an edge moved at one step: at 100 % the token changes.",
+        "part of that distance which an edge moved at one step: at 100 % the token would change. "
+        "Draws that come near it are made again by one and the same pass, which moves nothing.",
     )
 
 
@@ -155,7 +157,8 @@ def _margins(alone: Sequence[Written], company: Sequence[Company]) -> Plot:
         "share of steps",
         tuple(series),
         log_x=True,
-        note="Left of the upright line a batch may move an edge past u.",
+        note="Left of the upright line a batch may move an edge past u: "
+        "there the draw is made again.",
     )
 
 
@@ -231,7 +234,8 @@ def _findings(
         "A seed fixes every u. That makes a text repeatable as long as the distributions are "
         "the same to within the distance of u from an edge.",
         f"In company an edge moves by {moved:.1e} at most. Where the texts stay the same, at no "
-        f"step by more than {min(closest, 1):.0%} of the way to u; "
+        f"step by more than {min(closest, 1):.0%} of the way to u, since draws that rounding could "
+        "decide are made again by a pass that is the same alone and in company; "
         + (f"{flips} texts change all the same." if flips else "no text changes.")
         if moved
         else "On this machine a batch adds up every row as it would alone: no edge moves at all.",
