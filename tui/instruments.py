@@ -51,6 +51,10 @@ class Instruments(Vertical):
         """Fill the table with a step as it would be."""
         self.query_one(ProbabilitiesPane).show_preview(inspection, step, would_be)
 
+    def show_constrained(self, constrained: bool) -> None:
+        """Whether a form holds for the text on show."""
+        self.query_one(ProbabilitiesPane).show_constrained(constrained)
+
     def show_settings(
         self, controls: Controls, seed_fixed: bool, form: FormSettings | None = None
     ) -> None:

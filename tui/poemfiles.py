@@ -81,7 +81,7 @@ def as_trace(branch: Branch, handle: ModelHandle | None) -> Trace:
         prompt=branch.prompt,
         prompt_ids=ids,
         fragment=False,
-        constraint=None if branch.form.kind == "free" else branch.form.describe(),
+        constraint=branch.form.describe() if branch.form.constrains else None,
         model=branch.model,
         cache=controls.cache if controls else "on",
         seed=controls.seed if controls else 0,

@@ -80,6 +80,8 @@ class MainScreen(ArrangedScreen):
 
     def show_branch(self, branch: Branch | None, cursor: int | None) -> None:
         self.query_one(PoemPane).show_branch(branch, cursor)
+        if self._instruments is not None:
+            self._instruments.show_constrained(branch is not None and branch.form.constrains)
 
     def append(self, branch: Branch, steps: Sequence[Step]) -> None:
         self.query_one(PoemPane).append(steps)

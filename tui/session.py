@@ -58,6 +58,11 @@ class FormSettings:
             return Acrostic(self.heads, self.characters)
         return FixedForm(FORMS[self.form], self.heads)
 
+    @property
+    def constrains(self) -> bool:
+        """Whether there is a form that a text must keep to."""
+        return self.kind != "free"
+
     def describe(self) -> str:
         """On one line: ``七绝 · 藏头 春眠不觉``; ``free`` without a form."""
         if self.kind == "free":

@@ -7,7 +7,17 @@ import pytest
 from textual.geometry import Region
 
 from model.config import Controls
-from tests.tui.window import endless, finished, session_of, wait_until, window, write, write_to
+from tests.helpers import CHARACTERS, Endless, tiny_gpt
+from tests.tui.window import (
+    Held,
+    endless,
+    finished,
+    session_of,
+    wait_until,
+    window,
+    write,
+    write_to,
+)
 from tui.panes.speed import SpeedPane
 from tui.session import FormSettings
 
@@ -73,6 +83,25 @@ async def test_a_banned_token_says_so():
         assert all("–" in row for row in banned)
         drawn = [row for row in rows(app, table.region) if "● drawn" in row or "● forced" in row]
         assert len(drawn) == 1
+
+
+class Unknowing(Endless):
+    """A model that finds nothing likelier than the token for unknown characters."""
+
+    def __call__(self, ids, cache=None, *, last=False):
+        logits = super().__call__(ids, cache, last=last)
+        logits[..., CHARACTERS.unk_id] = 50.0
+        return logits
+
+
+@pytest.mark.parametrize(("form", "said"), [(FORM, "masked: form"), (FormSettings(), "masked")])
+async def test_only_where_a_form_holds_does_a_banned_token_name_it(form, said):
+    async with window(Held(Unknowing(tiny_gpt())), session=session_of(form=form)) as (app, pilot):
+        await write_to(app, pilot, "春", 3)
+        table = app.main.query_one("#probabilities").region
+        await wait_until(pilot, lambda: any("<unk>" in row for row in rows(app, table)))
+        (banned,) = (row for row in rows(app, table) if "<unk>" in row)
+        assert banned.strip("│┃ ").endswith(said)
 
 
 @pytest.mark.parametrize("mode", ["on", "off", "race"])

@@ -8,9 +8,12 @@ import pytest
 
 from model.config import Controls, SamplerConfig
 from model.registry import ModelHandle, ModelSpec
-from tests.helpers import PIECES, Endless, ScriptedModel, tiny_gpt
+from tests.helpers import CHARACTERS, PIECES, Endless, ScriptedModel, tiny_gpt
 from tests.tui.window import Held, finished, notices, poem_text, session_of, wait_until, write
 from tui.app import Yinchuang
+from tui.cells import cell_len
+from tui.help import MARKS
+from tui.panes.candidates import layout
 from tui.panes.poem import PoemPane
 from tui.panes.probabilities import ProbabilitiesPane
 from tui.session import FormSettings
@@ -80,3 +83,10 @@ async def test_what_one_piece_holds_is_seen_to_belong_together():
         await wait_until(pilot, lambda: pane._cursor == 0)
         marked = [s.text for s in pane.render_line(0) if s.style.reverse]
         assert "".join(marked) == "白日", "the cursor is on the whole piece"
+
+
+@pytest.mark.parametrize("tokenizer", [CHARACTERS, PIECES])
+def test_the_token_that_ends_a_poem_is_called_so_whole_in_every_width(tokenizer):
+    name = tokenizer.name(tokenizer.end_id)
+    assert name in dict(MARKS), "the help says what it is"
+    assert cell_len(name) <= layout(36).token

@@ -109,6 +109,8 @@ class ColumnPane(Vertical):
             end = branch.finished
             self._tally.ended = end is not None and end.reason == "end_of_poem"
         self.query_one(PoemPane).show_branch(branch, cursor)
+        table = self.query_one(ProbabilitiesPane)
+        table.show_constrained(branch is not None and branch.form.constrains)
         self._show_figures()
 
     def append(self, branch: Branch, steps: Sequence[Step]) -> None:

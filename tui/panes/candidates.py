@@ -13,7 +13,7 @@ from tui.cells import cell_len, fit
 from tui.widgets.lines import Line
 
 STAGE_NAMES: dict[Stage, str] = {
-    "mask": "form",
+    "mask": "mask",
     "repetition": "repetition",
     "presence_frequency": "presence",
     "temperature": "greedy",
@@ -52,6 +52,9 @@ class Row:
     note: str
     """``drawn``, ``forced``, ``would be`` or empty."""
     under_cursor: bool
+    constrained: bool = False
+    """A form holds here: the mask is the form's. Else it keeps out what is no text, and an
+    end before the first token."""
 
 
 def layout(width: int) -> Columns:
@@ -95,8 +98,7 @@ def _tail(row: Row, columns: Columns, style: str) -> Line:
     stage = row.candidate.cut_by
     width = columns.bar + (columns.note + 1 if columns.note else 0)
     if stage is not None:
-        name = STAGE_NAMES[stage]
-        words = f"masked: {name}" if stage == "mask" else f"cut: {name}"
+        name, words = _reason(stage, row.constrained)
         note = f"{'●' if row.drawn else '○'} {row.note}" if row.note and columns.note else ""
         room = width - cell_len(note)
         return [(fit(words if room >= cell_len(words) else name, room), "cut"), (note, style)]
@@ -105,6 +107,13 @@ def _tail(row: Row, columns: Columns, style: str) -> Line:
         words = f"{'●' if row.drawn else '○'} {row.note}" if row.note else ""
         line.append((GAP + fit(words, columns.note), style))
     return line
+
+
+def _reason(stage: Stage, constrained: bool) -> tuple[str, str]:
+    """Why a token was cut: in one word, and in full."""
+    if stage != "mask":
+        return STAGE_NAMES[stage], f"cut: {STAGE_NAMES[stage]}"
+    return ("form", "masked: form") if constrained else (STAGE_NAMES[stage], "masked")
 
 
 def bar(share: float, width: int) -> str:

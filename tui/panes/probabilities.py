@@ -63,6 +63,7 @@ class ProbabilitiesPane(Lines, can_focus=True):
         self._index = 0
         self._total = 0
         self._would_be: int | None = None
+        self._constrained = False
         self._row = 0
         self._top = 0  # first candidate shown, where not all fit
         self._shown: list[int] = []  # candidates on screen, from the top down
@@ -92,6 +93,12 @@ class ProbabilitiesPane(Lines, can_focus=True):
         self._inspection, self._step, self._would_be = inspection, step, would_be
         set_title(self, f"What if · {self._index + 1}/{self._total}")
         self.changed()
+
+    def show_constrained(self, constrained: bool) -> None:
+        """Say of what the mask cut that it is against the form, where one holds."""
+        if constrained != self._constrained:
+            self._constrained = constrained
+            self.changed()
 
     @property
     def selected(self) -> Candidate | None:
@@ -160,7 +167,8 @@ class ProbabilitiesPane(Lines, can_focus=True):
         else:
             note = ""
         under = at == min(self._row, len(self._inspection.candidates) - 1)
-        return Row(at + 1, candidate, drawn, note, under and self.has_focus)
+        under = under and self.has_focus
+        return Row(at + 1, candidate, drawn, note, under, self._constrained)
 
     def _chosen(self, step: Step) -> int:
         return step.token if self._would_be is None else self._would_be
