@@ -227,6 +227,9 @@ class TrainConfig:
         return min(1.0, (step + 1) / max(1, self.warmup), left)
 
 
+DEFAULT_MODEL = "tang-base"
+"""The model that both front ends begin with: it writes best of those that are shipped."""
+
 POEM_SAMPLER = SamplerConfig(temperature=0.8, top_p=0.95)
 """What both front ends begin with. Where the shipped models write best to our taste: under this
 they repeat themselves, over it they lose the thread."""

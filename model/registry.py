@@ -19,7 +19,7 @@ import torch
 
 from corpora.package import SMOLLM2, installed_file
 from model.checkpoint import load_checkpoint
-from model.config import Precision
+from model.config import DEFAULT_MODEL, Precision
 from model.errors import InputError
 from model.hashing import file_hash
 from model.protocol import LanguageModel
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from model.pretrained.template import ChatTemplate
 
 WEIGHTS = Path(__file__).parent / "weights"
-DEFAULT_MODEL = "tang-base"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,8 @@ def specs() -> list[ModelSpec]:
     """Every model that has a name, the default first; ``smollm2`` is there once fetched."""
     return [
         ModelSpec(
-            "tang-base",
-            WEIGHTS / "tang-base.safetensors",
+            DEFAULT_MODEL,
+            WEIGHTS / f"{DEFAULT_MODEL}.safetensors",
             "writes best; default",
             licence="MIT",
         ),

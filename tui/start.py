@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import sys
 
+from model.config import DEFAULT_MODEL
 from tui.app import Yinchuang
 from tui.chat.defaults import ChatStart
 from tui.driver import on_a_terminal
@@ -16,8 +17,6 @@ from tui.places import log_to_file
 from tui.session import Session
 
 log = logging.getLogger("yinchuang")
-
-DEFAULT_MODEL = "tang-base"
 
 
 def run(model: str | None = None, *, chat: ChatStart | None = None) -> int:

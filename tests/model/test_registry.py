@@ -10,8 +10,9 @@ import torch
 from corpora.forms import is_han
 from corpora.poems import PUNCTUATION
 from model.checkpoint import save_checkpoint
+from model.config import DEFAULT_MODEL
 from model.errors import CheckpointError, InputError
-from model.registry import DEFAULT_MODEL, ModelSpec, find, load, specs
+from model.registry import ModelSpec, find, load, specs
 from tests.helpers import CHARACTERS, tiny_gpt
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.config import CacheMode, Controls
+from model.config import DEFAULT_MODEL, CacheMode, Controls
 from tui.conductor import CYCLE
 from tui.entry import read_opening
 from tui.filing import FORMATS
@@ -269,7 +269,7 @@ class Pair:
 def first_pair() -> tuple[str, str]:
     """The default model and, of the others that are there, the one of pieces or the first;
     the default twice where it is alone."""
-    from model.registry import DEFAULT_MODEL, specs
+    from model.registry import specs
 
     others = [spec.name for spec in specs() if spec.available and spec.name != DEFAULT_MODEL]
     return DEFAULT_MODEL, OTHER if OTHER in others else next(iter(others), DEFAULT_MODEL)
