@@ -128,7 +128,7 @@ class BatchGenerator:
         """One pass and one draw for every row. Its seconds are shared out evenly."""
         rows = self._rows
         began = time.perf_counter()
-        logits = self._model(fed, cache, last=True)[:, -1].clone()  # [B, V]
+        logits = self._model(fed, cache, last=True)[:, -1]  # [B, V]
         forward_s = (time.perf_counter() - began) / len(rows)
         began = time.perf_counter()
         u = [row.run.uniform(row.controls.seed) for row in rows]
@@ -136,6 +136,7 @@ class BatchGenerator:
         histories = [row.run.history(row.controls) for row in rows]
         draws = self._drawn(logits, u, masks, histories)
         again = _unsure(draws) if cache.position <= WHOLE_UP_TO else []
+        logits = logits.clone() if again else logits  # what a model gives is its own
         for i in again:  # too near to an edge: as the row would be alone, without a cache
             logits[i] = self._model(torch.tensor([rows[i].run.ids]), last=True).view(-1)
             draws[i] = self._drawn(logits[i : i + 1], [u[i]], [masks[i]], [histories[i]])[0]

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from model.ranking import LOW_WORD, SLACK, Draw, Truncation, check_best, sort_keys, start
+from model.ranking import LOW_WORD, SLACK, Draw, Truncation, check_best, moved, sort_keys, start
 
 NEAR = 1e-9
 """A row whose height falls this near to an edge, or within the doubt, is left to its ranking:
@@ -54,17 +54,18 @@ def draw_together(
     ordered = probs.ravel()[keys].astype(np.float64)
     running = ordered.cumsum()  # through all rows
     first, last = edges[:-1], edges[1:] - 1
-    near = max(NEAR, doubt)
     before = np.where(first > 0, running[first - 1], 0.0)
     mass, sure = np.ones(B), np.ones(B, dtype=np.bool_)
     for _, top_p in truncations:
         crossing = before + top_p * (1.0 - SLACK)
+        near = max(NEAR, moved(top_p, doubt))
         last, sure = _reaching(running, ordered, crossing, (first, last), near, "left")
         mass = running[last] - before
     heights = before + np.array(u) * mass
+    near = max(NEAR, moved(0.5, doubt))
     at, reached = _reaching(running, ordered, heights, (first, last), near, "right")
     if doubt:
-        reached &= _apart(logits, keys, at, edges, doubt)
+        reached &= _apart(logits.ravel(), keys, (at, first, edges[1:]), least, doubt)
     tokens = keys[at] - rows * V
     shares = np.minimum(ordered[at] / mass, 1.0)
     found = zip(tokens.tolist(), shares.tolist(), (sure & reached).tolist(), strict=True)
@@ -87,18 +88,19 @@ def _reaching(
 
 
 def _apart(
-    logits: NDArray[np.float32],
+    scores: NDArray[np.float32],
     keys: NDArray[np.int64],
-    at: NDArray[np.int64],
-    edges: NDArray[np.int64],
+    places: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    least: NDArray[np.float32],
     doubt: float,
 ) -> NDArray[np.bool_]:
-    """Whether the tokens ``at`` have neighbours in their rows, none nearer than twice the doubt."""
-    scores = logits.ravel()
+    """Whether a row's token at the first of ``places`` has no neighbour nearer than twice the
+    doubt; the others are where the row begins and where the next one does. What is not ranked
+    lies below ``least``."""
+    at, first, end = places
     here = scores[keys[at]]
-    above = scores[keys[np.maximum(at - 1, 0)]] - here
-    below = here - scores[keys[np.minimum(at + 1, len(keys) - 1)]]
-    first = at == edges[:-1]
-    apart: NDArray[np.bool_] = first | (above > 2.0 * doubt)
-    apart &= (at + 1 < edges[1:]) & (below > 2.0 * doubt)
+    above = scores[keys[np.maximum(at - 1, first)]]
+    below = np.where(at + 1 < end, scores[keys[np.minimum(at + 1, end - 1)]], least)
+    apart: NDArray[np.bool_] = (at == first) | (above - here > 2.0 * doubt)
+    apart &= here - below > 2.0 * doubt
     return apart

@@ -86,7 +86,17 @@ class Ranking:
     ``LogitsError`` for NaN or plus infinity.
     """
 
-    __slots__ = ("_best", "_bound", "_logits", "_row", "complete", "cumulative", "ids", "probs")
+    __slots__ = (
+        "_best",
+        "_bound",
+        "_least",
+        "_logits",
+        "_row",
+        "complete",
+        "cumulative",
+        "ids",
+        "probs",
+    )
 
     ids: NDArray[np.int64]
     probs: NDArray[np.float64]
@@ -106,11 +116,6 @@ class Ranking:
         """Rank tokens down to an eighth of the present least probability, or all."""
         self._bound /= WIDEN
         self._rank()
-
-    def widen_once(self) -> None:
-        """Rank further by one step, where anything is left to rank."""
-        if not self.complete:
-            self.widen()
 
     def widen_fully(self) -> None:
         """Rank every token above -inf."""
@@ -156,26 +161,26 @@ class Ranking:
     def _sure(self, rank: int, u: float, truncations: Sequence[Truncation], doubt: float) -> bool:
         """Whether ``u`` finds this rank's token however all logits move by up to ``doubt``.
 
-        Moving them so moves a share x of the mass by at most 2 · doubt · x (1 - x), which is
-        half of ``doubt`` or less; it swaps only neighbours nearer than twice the doubt; and it
+        Moving them so moves edges (``moved``), swaps neighbours nearer than twice the doubt, and
         can move the cuts.
         """
-        if rank + 1 == len(self.ids):
-            self.widen_once()
         beside = self._logits[self.ids[max(0, rank - 1) : rank + 2]].tolist()
+        if rank + 1 == len(self.ids):
+            beside.append(self._least)  # nothing that is not ranked lies above
         if any(above - below <= 2.0 * doubt for above, below in pairwise(beside)):
             return False
         before = float(self.cumulative[rank - 1]) if rank else -math.inf
         behind = float(self.cumulative[rank])
+        near = moved(0.5, doubt)
         if not truncations:
             last = self.complete and rank + 1 == len(self.ids)
-            return u - before > doubt / 2 and (last or behind - u > doubt / 2)
+            return u - before > near and (last or behind - u > near)
         fewest, most = self._cuts(truncations, doubt)
         mass = float(self.cumulative[fewest - 1])
-        if rank >= fewest or (u - doubt / 2) * mass <= before:
+        if rank >= fewest or (u - near) * mass <= before:
             return False
         mass = float(self.cumulative[most - 1])
-        return rank + 1 == most or (u + doubt / 2) * mass < behind
+        return rank + 1 == most or (u + near) * mass < behind
 
     def _cuts(self, truncations: Sequence[Truncation], doubt: float) -> tuple[int, int]:
         """The fewest and the most tokens that the truncations can leave, as ``kept`` counts
@@ -191,8 +196,8 @@ class Ranking:
                     if whole
                     else (float(self.cumulative[fewest - 1]), float(self.cumulative[most - 1]))
                 )
-                low = self._reaching((value - doubt / 2) * least)
-                high = self._reaching((value + doubt / 2) * all_of_it)
+                low = self._reaching((value - moved(value, doubt)) * least)
+                high = self._reaching((value + moved(value, doubt)) * all_of_it)
             else:
                 floor = value * float(self.probs[0])
                 low = self._at_least(floor * (1.0 + 2.0 * doubt))
@@ -217,12 +222,14 @@ class Ranking:
     def _rank(self) -> None:
         self.complete = self._bound < FLOOR
         if self.complete:
+            self._least = -math.inf
             leading = self._logits > -math.inf
         else:
             # a bound on the logit, not on its rounded probability, splits no tie
             best = float(self._logits[self._best])
             room = math.log(self._bound / float(self._row[self._best]))
-            leading = self._logits >= best + min(room, 0.0)
+            self._least = best + min(room, 0.0)
+            leading = self._logits >= self._least
         self.ids = _in_draw_order(self._logits, leading.nonzero()[0])
         self.probs = self._row[self.ids].astype(np.float64)
         self.cumulative = self.probs.cumsum()
@@ -244,6 +251,12 @@ class Ranking:
             self.widen()
         short = self.probs < bound
         return int(short.argmax()) if short.any() else len(self.ids)
+
+
+def moved(share: float, doubt: float) -> float:
+    """How far ``share`` of the mass, at the top, may move where each logit moves by up to
+    ``doubt``, a small number: all above it up and all below it down."""
+    return 2.0 * doubt * (share * (1.0 - share) + doubt)
 
 
 def start(u: float, truncations: Sequence[Truncation]) -> float:
