@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
-from model.config import Controls, SamplerConfig
+from model.config import POEM_SAMPLER, Controls, SamplerConfig
 from tests.tui.pane_app import PaneApp, screen_lines, until
 from tui.messages import ControlsChanged, SeedModeChanged
 from tui.panes.sampler import SamplerPane
 from tui.panes.settings import SEED, SETTINGS
 from tui.panes.stops import format_stops, lines_to_stops, parse_stops
+from tui.session import Session
 from tui.widgets.choice import Choice, Toggle
 from tui.widgets.fields import Refusal, TextField
 from tui.widgets.stepper import Stepper
@@ -55,10 +56,11 @@ async def test_right_and_left_change_every_setting(setting):
 @pytest.mark.parametrize(
     ("presses", "sampler"),
     [
-        (1, SamplerConfig(temperature=0.3)),
-        (2, SamplerConfig()),
-        (3, SamplerConfig(temperature=1.5)),
-        (4, SamplerConfig(temperature=1.5, top_k=20)),
+        (1, POEM_SAMPLER),
+        (2, SamplerConfig(temperature=0.3)),
+        (3, SamplerConfig()),
+        (4, SamplerConfig(temperature=1.5)),
+        (5, SamplerConfig(temperature=1.5, top_k=20)),
     ],
 )
 async def test_presets_set_exactly_what_they_say(presses, sampler):
@@ -71,6 +73,15 @@ async def test_presets_set_exactly_what_they_say(presses, sampler):
         await until(pilot, lambda: len(app.of(ControlsChanged)) == presses)
         assert newest(app).sampler == sampler and newest(app).seed == 9
         assert app.query_one("#temperature", Stepper).value == sampler.temperature
+
+
+async def test_what_a_poem_begins_with_is_a_preset_and_all_settings_fit():
+    async with PaneApp(SamplerPane(Session().settings.controls)).run_test(size=(34, 16)) as pilot:
+        await pilot.pause()
+        pane = pilot.app.query_one(SamplerPane)
+        first, second = screen_lines(pane.query_one("#preset", Choice))
+        assert "(•)verse" in first and "(•)" not in second and "1.5 k20" in second
+        assert pane.max_scroll_y == 0, "in a window of 120 × 36 nothing is below the edge"
 
 
 async def test_greedy_goes_back_to_the_temperature_before():

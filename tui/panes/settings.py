@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from model.config import Controls, SamplerConfig
+from model.config import POEM_SAMPLER, Controls, SamplerConfig
 from tui.widgets.scale import Number, Scale
 
 OFF = ((0.0, "off"),)
@@ -52,12 +52,13 @@ SETTINGS = (
 SEED = Setting("seed", "seed", Scale(0, 2**64 - 1, 1, 0, slider=False))
 
 PRESETS: tuple[tuple[str, SamplerConfig], ...] = (
+    ("verse", POEM_SAMPLER),
     ("0.3", SamplerConfig(temperature=0.3)),
     ("1.0", SamplerConfig()),
     ("1.5", SamplerConfig(temperature=1.5)),
     ("1.5 k20", SamplerConfig(temperature=1.5, top_k=20)),
 )
-"""The lesson's four: nothing but a temperature, and once a top-k."""
+"""What a poem begins with, and the lesson's four: nothing but a temperature, and once a top-k."""
 
 
 def preset_of(sampler: SamplerConfig) -> str | None:

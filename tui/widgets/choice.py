@@ -72,8 +72,10 @@ class Choice(Lines, can_focus=True):
 
     def _places(self, width: int) -> list[tuple[int, int, int]]:
         """For each option its line and the cells from and to which it goes."""
+        return self._placed(width, *self._spacing(width))
+
+    def _placed(self, width: int, indent: int, gap: int) -> list[tuple[int, int, int]]:
         places: list[tuple[int, int, int]] = []
-        indent, gap = self._spacing(width)
         y, x = 0, indent
         for _, label in self.options:
             wide = 3 + gap + cell_len(label)
@@ -85,13 +87,14 @@ class Choice(Lines, can_focus=True):
 
     def _spacing(self, width: int) -> tuple[int, int]:
         """Cells before the options, and between a mark and its label: as in the fields around
-        where all fit in a line so, closer together where that is what it takes."""
+        where all fit in a line so, closer together where that is what it takes, or saves a
+        line."""
         near = cell_len(self._label) + 2 if self._label else 1
         names = sum(4 + cell_len(label) for _, label in self.options) - 1
         for indent, gap in ((LABEL + 2 if self._label else 1, 1), (near, 1), (near, 0)):
             if indent + names + gap * len(self.options) <= width:
                 return indent, gap
-        return near, 1
+        return min(((near, 1), (near, 0)), key=lambda how: self._placed(width, *how)[-1][0])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._places(width)[-1][0] + 1
