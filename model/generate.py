@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
+from torch import Tensor
 
 from model.config import Controls
 from model.constraints import Constraint
@@ -157,12 +158,9 @@ class Generator:
         u = run.uniform(controls.seed)
         allowed, history = run.allowed(), run.history(controls)
         ask = partial(choose, config=controls.sampler, u=(u,), allowed=allowed, history=history)
-        (draw,) = ask(forward.logits.view(1, -1))
-        sampling_s = time.perf_counter() - began
-        if not draw.sure and self._reader.can_read_whole(forward):
-            # Nearer to an edge than rounding: the cache mode must not decide on which side.
-            forward = self._reader.read_whole(run.ids, forward)
-            (draw,) = ask(forward.logits.view(1, -1))
+        read_s = forward.seconds
+        draw, forward = self._drawn(ask, forward)
+        sampling_s = time.perf_counter() - began - (forward.seconds - read_s)
         inspection = None
         if self._inspected:
             inspection = inspect(
@@ -186,6 +184,15 @@ class Generator:
             cache_bytes=self._reader.cache_bytes if controls.cache != "off" else 0,
             inspection=inspection,
         )
+
+    def _drawn(self, ask: Callable[[Tensor], list[Draw]], forward: Forward) -> tuple[Draw, Forward]:
+        """The draw, and the pass that it comes from: another one where it lies nearer to an edge
+        than rounding, so that the cache mode does not decide on which side."""
+        (draw,) = ask(forward.logits.view(1, -1))
+        if not draw.sure and self._reader.can_read_whole(forward):
+            forward = self._reader.read_whole(self.run.ids, forward)
+            (draw,) = ask(forward.logits.view(1, -1))
+        return draw, forward
 
     def _account(self, forward: Forward, sampling_s: float) -> None:
         self._reused += forward.reused

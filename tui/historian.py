@@ -128,7 +128,7 @@ class Historian:
         keeper = self._app.keeper
         if work.state != "writing" or keeper is None:
             return False
-        self._app.note()
+        self.note()
         if keeper.recorder is not None:
             keeper.recorder.settle(1.0)
         try:
