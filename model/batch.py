@@ -136,10 +136,10 @@ class BatchGenerator:
         histories = [row.run.history(row.controls) for row in rows]
         draws = self._drawn(logits, u, masks, histories)
         again = _unsure(draws) if cache.position <= WHOLE_UP_TO else []
-        logits = logits.clone() if again else logits  # what a model gives is its own
-        for i in again:  # too near to an edge: as the row would be alone, without a cache
-            logits[i] = self._model(torch.tensor([rows[i].run.ids]), last=True).view(-1)
-            draws[i] = self._drawn(logits[i : i + 1], [u[i]], [masks[i]], [histories[i]])[0]
+        if again:
+            logits = self._alone_logits(logits, again)
+            for i in again:
+                draws[i] = self._drawn(logits[i : i + 1], [u[i]], [masks[i]], [histories[i]])[0]
         sampling_s = (time.perf_counter() - began) / len(rows)
         forward = Forward(logits, phase, cache.position, 0, forward_s)  # of all rows
         self._book(forward, sampling_s)
@@ -166,6 +166,15 @@ class BatchGenerator:
             )
             events.append(RowEvent(row.number, step))
         return events
+
+    def _alone_logits(self, logits: Tensor, again: Sequence[int]) -> Tensor:
+        """``logits`` ``[B, V]``, with those of the rows ``again`` as one pass over each by itself
+        and without a cache gives them."""
+        logits = logits.clone()  # what a model gives is its own
+        for i in again:
+            ids = torch.tensor([self._rows[i].run.ids])
+            logits[i] = self._model(ids, last=True).view(-1)
+        return logits
 
     def _book(self, forward: Forward, sampling_s: float) -> None:
         """Add a step's seconds to the totals."""
