@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-
 import pytest
 from textual import events
-from textual.screen import ModalScreen
 from textual.widgets import Footer, OptionList
 
-from model.steps import Finished
+from tests.tui.history_window import asked, conversation, kept, lines, listed, opened
 from tests.tui.window import (
     endless,
     finished,
     notices,
     poem_text,
     reference,
-    session_of,
     type_text,
     wait_until,
     window,
@@ -27,65 +23,14 @@ from tui.cells import cell_len
 from tui.chat.screen import ChatScreen
 from tui.chat.transcript import Transcript
 from tui.commands import HISTORY
-from tui.history import Unavailable, open_history
+from tui.history import Unavailable
 from tui.history_screen import HistoryScreen, QueryField
-from tui.keeping import open_keeper
 from tui.session import BY_KEY, Session
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "history.sqlite3"
-
-
-@asynccontextmanager
-async def kept(path, *models, session=None, **options):
-    """The window with a history."""
-    session = session or session_of()
-    keeper, greeting = open_keeper(session, path)
-    async with window(*models, session=session, keeper=keeper, greeting=greeting, **options) as (
-        app,
-        pilot,
-    ):
-        yield app, pilot
-        app.keep()
-
-
-async def opened(app, pilot, rows=None):
-    """Press F12, and wait for so many rows."""
-    await pilot.press("f12")
-    await wait_until(pilot, lambda: isinstance(app.screen, HistoryScreen))
-    if rows is not None:
-        await listed(app, pilot, rows)
-    return app.screen
-
-
-async def asked(app, pilot, key):
-    """Press a key that asks something, and wait until an answer can be typed."""
-    await pilot.press(key)
-    await wait_until(pilot, lambda: isinstance(app.screen, ModalScreen) and app.screen.focused)
-
-
-async def listed(app, pilot, rows):
-    """Wait for so many rows."""
-    await wait_until(pilot, lambda: app.screen.query_one(OptionList).option_count == rows)
-
-
-def lines(app):
-    """What the list shows."""
-    options = app.screen.query_one(OptionList)
-    return [options.get_option_at_index(n).prompt.plain for n in range(options.option_count)]
-
-
-def conversation(path, *texts):
-    """A conversation in the history, the last turn stopped."""
-    history = open_history(path)
-    work = history.create_chat("smollm2", system="Be brief.")
-    question = history.add_turn(work.id, "user", texts[0], parent=work.active)
-    reply = history.start_reply(work.id, parent=question.id, model="smollm2")
-    reply.append(texts[1])
-    reply.finish(Finished("cancelled", "", 1, 0, 0))
-    history.close()
 
 
 async def test_what_is_written_is_listed_and_opened_again(path):
