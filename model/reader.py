@@ -22,8 +22,8 @@ from model.window import next_start
 PREFILL_CHUNK = 256
 """Tokens read between two looks at the cancel flag."""
 WHOLE_UP_TO = 512
-"""Tokens of the longest window that is read anew for the sake of one draw. It is one pass, which
-nobody can interrupt; over more than this a large model takes seconds."""
+"""Tokens of the longest window that goes through the model in one pass where nothing is cached.
+Nobody can interrupt a pass, and over more than this a large model takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,18 @@ class Reader:
         window = ids[start:]
         reused, race = 0, None
         if controls.cache == "off":
-            logits, seconds = self._uncached(window)
+            logits, seconds = self._uncached(window, cancelled)
             passed = len(window)
         else:
             logits, seconds, passed = self._cached(window, cancelled)
-            reused, self._reused = self._reused, 0
         if controls.cache == "race":
-            logits, seconds, race = self._compared(window, logits, seconds)
+            logits, seconds, race = self._compared(window, logits, seconds, cancelled)
+        if controls.cache != "off":  # nothing from here on can be cancelled
+            reused, self._reused = self._reused, 0
         phase = self._phase(controls, slid, passed)
         recomputed = passed - min(passed, max(0, len(ids) - self._read))
         self._read = max(self._read, len(ids))
-        whole = controls.cache == "off"
+        whole = controls.cache == "off" and len(window) <= WHOLE_UP_TO
         return Forward(logits, phase, len(window), recomputed, seconds, reused, race, whole)
 
     def can_read_whole(self, forward: Forward) -> bool:
@@ -113,7 +114,7 @@ class Reader:
     def read_whole(self, ids: Sequence[int], forward: Forward) -> Forward:
         """``forward``, which ``read`` gave for ``ids``, with the logits of one pass over its
         window without the cache; that pass is counted in."""
-        logits, seconds = self._uncached(ids[-forward.context :])
+        logits, seconds = self._uncached(ids[-forward.context :], lambda: False)
         return replace(
             forward,
             logits=logits,
@@ -128,9 +129,16 @@ class Reader:
         caught_up = controls.cache != "off" and passed > 1
         return "re-prefill" if slid or caught_up else "decode"
 
-    def _uncached(self, window: Sequence[int]) -> tuple[Tensor, float]:
+    def _uncached(
+        self, window: Sequence[int], cancelled: Callable[[], bool]
+    ) -> tuple[Tensor, float]:
+        """Read all of ``window``, by nothing that an earlier step left. A long one goes in chunks
+        through a cache of its own, which ends with the step, so that a wish to stop is seen."""
         began = time.perf_counter()
-        logits = self._model(torch.tensor([window]), last=True).view(-1)
+        if len(window) <= WHOLE_UP_TO:
+            logits = self._model(torch.tensor([window]), last=True).view(-1)
+        else:
+            logits = self._fed(window, self._model.new_cache(), cancelled)
         return logits, time.perf_counter() - began
 
     def _cached(
@@ -145,13 +153,18 @@ class Reader:
         # The newest token must be fed for its logits, also where the cache has read it.
         cache.truncate(min(cache.position, len(window) - 1))
         missing = window[cache.position :]
-        for at in range(0, len(missing), PREFILL_CHUNK):
+        logits = self._fed(missing, cache, cancelled)
+        return logits, time.perf_counter() - began, len(missing)
+
+    def _fed(self, tokens: Sequence[int], cache: Cache, cancelled: Callable[[], bool]) -> Tensor:
+        """The logits behind ``tokens``, read into ``cache`` chunk by chunk."""
+        for at in range(0, len(tokens), PREFILL_CHUNK):
             if at and cancelled():
                 raise Cancelled
-            chunk = missing[at : at + PREFILL_CHUNK]
-            fed = self._ids[chunk[0]] if len(chunk) == 1 else torch.tensor([chunk])
-            logits = self._model(fed, cache, last=True).view(-1)
-        return logits, time.perf_counter() - began, len(missing)
+            chunk = tokens[at : at + PREFILL_CHUNK]
+            ids = self._ids[chunk[0]] if len(chunk) == 1 else torch.tensor([chunk])
+            logits = self._model(ids, cache, last=True).view(-1)
+        return logits
 
     def _first_cache(self, window: Sequence[int]) -> Cache:
         """The cache taken over, cut to what it shares with ``window``; else a new one."""
@@ -164,9 +177,13 @@ class Reader:
         return self._cache
 
     def _compared(
-        self, window: Sequence[int], cached: Tensor, cached_s: float
+        self,
+        window: Sequence[int],
+        cached: Tensor,
+        cached_s: float,
+        cancelled: Callable[[], bool],
     ) -> tuple[Tensor, float, Race]:
-        uncached, uncached_s = self._uncached(window)
+        uncached, uncached_s = self._uncached(window, cancelled)
         return (
             cached,
             cached_s,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Callable
+from itertools import count, islice
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,10 @@ from tests.helpers import (
     tiny_gpt,
 )
 from tests.model.runs import CONTROLS, LENGTH, generator, scripted, whole
+
+LONG = Endless(tiny_gpt(block_size=1024, n_layer=1))
+OPENING = Prompt((HAN * 30)[:900])
+"""Longer than what goes through a model in one pass."""
 
 # -- same seed, same text
 
@@ -161,7 +166,8 @@ def test_cancelling_ends_the_run_before_the_next_token() -> None:
     assert (event.reason, event.tokens, len(seen)) == ("cancelled", 7, 7)
 
 
-def test_cancelling_takes_effect_within_a_long_prefill() -> None:
+@pytest.mark.parametrize("cache", ["on", "off", "race"])
+def test_cancelling_takes_effect_within_a_long_prefill(cache: CacheMode) -> None:
     model = Endless(tiny_gpt(block_size=1024, n_layer=1))
     passes: list[int] = []
 
@@ -174,12 +180,45 @@ def test_cancelling_takes_effect_within_a_long_prefill() -> None:
         Counting(tiny_gpt(block_size=1024, n_layer=1)),
         CHARACTERS,
         Prompt((HAN * 30)[:1000]),
-        Controls(),
+        Controls(cache=cache),
         cancelled=lambda: bool(passes),
     )
     run = collect(running)
     assert (run.end.reason, run.steps) == ("cancelled", [])
     assert sum(passes) < 1000, "it did not read the whole prompt first"
+
+
+@pytest.mark.parametrize("look", range(1, 8))
+def test_a_race_over_a_long_text_is_cancelled_in_either_half_and_goes_on(look: int) -> None:
+    """The flag is read before the step and between the four chunks of each half."""
+    looks = count(1)
+    stopped = False
+
+    def from_then_on() -> bool:
+        nonlocal stopped
+        stopped = stopped or next(looks) == look
+        return stopped
+
+    def racing(cancelled: Callable[[], bool]) -> Generator:
+        controls = Controls(cache="race", max_tokens=2)
+        return Generator(LONG, CHARACTERS, OPENING, controls, cancelled=cancelled)
+
+    running = racing(from_then_on)
+    assert [event.reason for event in running] == ["cancelled"]
+    stopped = False
+    *rest, end = running
+    assert [step.token for step in rest] == collect(racing(lambda: False)).tokens
+    assert end.reason == "length"
+
+
+def test_a_long_text_is_the_same_without_the_cache_and_keeps_nothing() -> None:
+    on, off = (
+        collect(Generator(LONG, CHARACTERS, OPENING, Controls(cache=cache, max_tokens=20)))
+        for cache in ("on", "off")
+    )
+    assert off.tokens == on.tokens
+    assert {step.cache_bytes for step in off.steps} == {0}
+    assert all(step.recomputed == step.context - 1 for step in off.steps[1:])
 
 
 def test_the_characters_unknown_to_the_model_are_named_before_anything_runs() -> None:
