@@ -14,6 +14,9 @@ from transformers import DynamicCache
 
 from model.errors import CheckpointError
 
+KEEPS_EVERY_TOKEN = {"full_attention", "sliding_attention", "chunked_attention"}
+"""Kinds of layers whose past is keys and values of single tokens, as the library names them."""
+
 
 class LibraryCache:
     """Keys and values as the library keeps them."""
@@ -101,7 +104,9 @@ class LibraryModel:
         """``model``: as ``AutoModelForCausalLM`` loads it.
 
         Raises ``CheckpointError`` for a model whose past cannot be cut back."""
-        if getattr(model, "_is_stateful", False):
+        text = model.config.get_text_config()
+        kinds = set(getattr(text, "layer_types", None) or ())
+        if not hasattr(text, "num_attention_heads") or kinds - KEEPS_EVERY_TOKEN:
             raise CheckpointError(
                 f"a {model.config.model_type} model keeps its past as one state, which cannot be "
                 "cut back to an earlier token; this program needs a model with attention only"

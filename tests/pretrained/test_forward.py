@@ -4,7 +4,6 @@ any chunks, cut back, in batches."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -172,12 +171,26 @@ def test_older_files_give_the_rotary_base_by_itself() -> None:
     assert shape is not None and shape.rope_theta == 5e5
 
 
-def test_a_model_that_keeps_one_state_is_refused(tmp_path: Path) -> None:
+SMALL = {"vocab_size": 50, "hidden_size": 16}
+HEADS = {"num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 16}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("Mamba", {**SMALL, "num_hidden_layers": 1}),
+        ("Rwkv", {**SMALL, "num_hidden_layers": 2, "attention_hidden_size": 16}),
+        ("RecurrentGemma", {**SMALL, **HEADS, "num_hidden_layers": 3, "lru_width": 16}),
+    ],
+    ids=["state space", "no attention", "some attention"],
+)
+def test_a_model_that_keeps_one_state_is_refused(kind: str, config: dict[str, Any]) -> None:
     import transformers
 
     from model.errors import CheckpointError
     from model.pretrained.library import LibraryModel
 
-    config: Any = transformers.MambaConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1)
-    with pytest.raises(CheckpointError, match="mamba model keeps its past as one state"):
-        LibraryModel(transformers.MambaForCausalLM(config))
+    shape = getattr(transformers, f"{kind}Config")(**config)
+    model = getattr(transformers, f"{kind}ForCausalLM")(shape)
+    with pytest.raises(CheckpointError, match="model keeps its past as one state"):
+        LibraryModel(model)
