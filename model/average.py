@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -33,7 +34,8 @@ def average(checkpoints: Sequence[Checkpoint], shares: Sequence[float]) -> Check
         raise InputError(f"shares are positive numbers, not {', '.join(map(str, shares))}")
     first = checkpoints[0]
     for other in checkpoints[1:]:
-        if other.model.config != first.model.config:
+        # Nothing is dropped where a model is used: how it was trained does not matter.
+        if replace(other.model.config, dropout=first.model.config.dropout) != first.model.config:
             raise CheckpointError(
                 f"models of two shapes have no mean: {first.model.config} and {other.model.config}"
             )

@@ -16,9 +16,10 @@ from model.errors import InputError
 from model.gpt import GPT
 
 
-def deepen(model: GPT, n_layer: int, block_size: int) -> GPT:
+def deepen(model: GPT, n_layer: int, block_size: int, *, dropout: float = 0.0) -> GPT:
     """A model of ``n_layer`` layers and ``block_size`` positions with the logits of ``model``
-    for every text that fits it. New values come from torch's generator.
+    for every text that fits it; in training it drops the share ``dropout`` of its activations.
+    New values come from torch's generator.
 
     Raises ``InputError`` where the new shape is smaller than the old one.
     """
@@ -28,7 +29,7 @@ def deepen(model: GPT, n_layer: int, block_size: int) -> GPT:
             f"a model grows: from {old.n_layer} layers and block {old.block_size} it cannot "
             f"become one of {n_layer} layers and block {block_size}"
         )
-    grown = GPT(replace(old, n_layer=n_layer, block_size=block_size))
+    grown = GPT(replace(old, n_layer=n_layer, block_size=block_size, dropout=dropout))
     places = {i * n_layer // old.n_layer: i for i in range(old.n_layer)}
     with torch.no_grad():
         grown.tokens.weight.copy_(model.tokens.weight)

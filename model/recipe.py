@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -120,8 +120,8 @@ def _grown(path: Path, wanted: GPTConfig, tokenizer: Tokenizer) -> tuple[GPT, st
             f"{path}: trained with another vocabulary than this corpus gives; "
             "grow from a model of the same corpus"
         )
-    model = deepen(old.model, wanted.n_layer, wanted.block_size)
-    if replace(model.config, dropout=wanted.dropout) != wanted:
+    model = deepen(old.model, wanted.n_layer, wanted.block_size, dropout=wanted.dropout)
+    if model.config != wanted:
         raise InputError(
             f"{path} has width {old.model.config.n_embd} and {old.model.config.n_head} heads; "
             f"a grown model keeps them, not {wanted.n_embd} and {wanted.n_head}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -55,6 +57,12 @@ def test_the_record_says_what_went_in():
 def test_shares_that_mean_nothing_are_refused(shares, said):
     with pytest.raises(InputError, match=said):
         average([checkpoint(1), checkpoint(2)], shares)
+
+
+def test_models_trained_with_different_dropout_have_a_mean():
+    first, second = checkpoint(1), checkpoint(2)
+    second.model.config = replace(second.model.config, dropout=0.1)
+    assert average([first, second], [1, 1]).model.config.dropout == 0.0
 
 
 def test_models_that_have_no_mean_are_refused():

@@ -32,6 +32,14 @@ def test_new_layers_learn():
     assert all(block.proj.weight.grad.abs().sum() > 0 for block in grown.blocks)
 
 
+def test_a_grown_model_drops_what_is_asked_for():
+    grown = deepen(small(), 4, 16, dropout=0.5)
+    ids = torch.randint(0, 50, (4, 16))
+    assert grown.config.dropout == 0.5
+    assert not torch.equal(grown.train()(ids), grown(ids))
+    assert torch.equal(grown.eval()(ids), grown(ids))
+
+
 def test_a_model_does_not_shrink():
     with pytest.raises(InputError, match="3 layers and block 16"):
         deepen(small(), 2, 16)
