@@ -152,10 +152,12 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _arrived(scratch: Path, package: Package) -> int:
     """Bytes of the largest file so far: the package on its way through the client's cache."""
     largest = 0
-    for path in scratch.rglob("*"):
-        with suppress(OSError):  # the client may move a file between the listing and the question
-            if path.is_file():
-                largest = max(largest, path.stat().st_size)
+    # The client moves and removes files and whole folders while they are listed. os.walk passes
+    # over a folder that has gone; Path.rglob raises.
+    for folder, _, names in os.walk(scratch):
+        for name in names:
+            with suppress(OSError):
+                largest = max(largest, Path(folder, name).stat().st_size)
     return min(largest, package.size)
 
 

