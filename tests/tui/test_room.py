@@ -52,6 +52,23 @@ async def test_at_the_design_size_the_footer_shows_every_key_whole():
         assert "Quit" in {key.description for key in keys}
 
 
+async def test_the_footer_is_made_anew_only_where_its_keys_change():
+    async with window() as (app, pilot):
+        footer = app.main.query_one(Footer)
+
+        def keys():
+            return {key.description: key for key in footer.query("FooterKey")}
+
+        await wait_until(pilot, lambda: len(keys()) == len(FOOTER) + 1)
+        before = keys()
+        app.main.query_one("#sampler").focus()
+        await pilot.pause()
+        await pilot.pause()
+        assert keys() == before, "the same widgets"
+        app.main.query_one("#probabilities").focus()
+        await wait_until(pilot, lambda: "Fork here" in keys())
+
+
 @pytest.mark.parametrize("width", [60, 100, 102, 120])
 async def test_no_word_in_the_poems_border_is_cut(width):
     async with window(size=(120, 36)) as (app, pilot):
