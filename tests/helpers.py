@@ -23,9 +23,6 @@ from model.tokenizers import CharTokenizer, Unknown
 
 HAN = "春眠不觉晓处闻啼鸟夜来风雨声花落知多少床前明月光疑是地上霜白日依山尽黄河入海流"
 MARKS = "，。\n"
-SOON_S = 10.0
-"""For what takes well under two seconds on an idle machine, and minutes or for ever where it is
-not done at all: a bound that a busy machine keeps."""
 CHARACTERS = CharTokenizer([*HAN, *MARKS])
 
 VERSE = (

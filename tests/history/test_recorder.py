@@ -164,7 +164,7 @@ def test_a_locked_file_does_not_hold_up_the_caller(history):
     began = time.monotonic()
     reply = begun(recorder)
     reply.append("text")
-    assert time.monotonic() - began < 1, "a locked file is waited for longer than that"
+    assert time.monotonic() - began < 0.1
     assert history.works() == []  # reading waits for nobody either
     assert not recorder.settle(0.6)
     other.execute("COMMIT")

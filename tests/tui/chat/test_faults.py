@@ -8,7 +8,7 @@ import pytest
 from textual import events
 
 from model.steps import Finished
-from tests.helpers import CHARACTERS, SOON_S, Marks
+from tests.helpers import CHARACTERS, Marks
 from tests.history.helpers import step
 from tests.tui.chat.talking import (
     begin,
@@ -161,7 +161,7 @@ async def test_escape_is_answered_at_once_within_a_long_prompt():
         await wait_until(pilot, lambda: app.room.replies.now is not None)
         began = time.monotonic()
         await pilot.press("escape")
-        assert time.monotonic() - began < SOON_S
+        assert time.monotonic() - began < 2.0
         model.allow(1)
         await ended(app, pilot)
         assert app.room.talk.at.reply.finished.reason == "cancelled"

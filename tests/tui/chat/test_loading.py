@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from model.registry import find, load
-from tests.helpers import SOON_S
 from tests.pretrained.makers import needs_extra, write_folder
 from tests.tui.chat.talking import chatting, ended, lively, say, send, speaker, texts
 from tests.tui.window import notices, wait_until
@@ -80,7 +79,7 @@ async def test_what_is_no_model_is_refused_in_a_line_and_the_chat_goes_on(
         began = time.monotonic()
         app.room.talk.speaker.load(str(path))
         await wait_until(pilot, lambda: path.name in notices(app))
-        assert time.monotonic() - began < SOON_S
+        assert time.monotonic() - began < 5, "a busy machine; the loader itself takes far less"
         assert not (tmp_path / "marker").exists()
         assert app.room.talk.speaker.handle.spec.name == "smollm2", "the one before stays"
         await say(app, pilot, "春眠")
