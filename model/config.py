@@ -200,6 +200,11 @@ class TrainConfig:
     and ci."""
     pieces: int = 8000
     """Tokens of a ``bpe`` vocabulary, bytes and marks among them; the text sets the range."""
+    teacher: str = ""
+    """A trained model, by name or path, whose probabilities are a part of each target; none
+    where empty."""
+    teacher_share: float = 0.5
+    """That part, where there is a teacher; [0, 1]. The rest is the text's own character."""
     eval_every: int = 250
     """Steps between held-out measurements."""
     save_every: int = 250
@@ -214,6 +219,7 @@ class TrainConfig:
         _real("decay", self.decay, low=0.0, high=1.0)
         _real("fragment_share", self.fragment_share, low=0.0, high=0.95)
         _real("song_share", self.song_share, low=0.0, high=0.9)
+        _real("teacher_share", self.teacher_share, low=0.0, high=1.0)
         for name in ("muon_lr", "adam_lr", "weight_decay", "clip"):
             _real(name, getattr(self, name), low=0.0, high=1000.0)
         if self.precision not in ("float32", "bfloat16"):

@@ -22,10 +22,13 @@ from model.checkpoint import load_checkpoint, read_safetensors, save_checkpoint
 from model.claim import STATE
 from model.config import GPTConfig, TrainConfig
 from model.data import encode_corpus
+from model.distil import Teacher
 from model.distributed import Processes
 from model.errors import CheckpointError, InputError
 from model.gpt import GPT
 from model.grow import deepen
+from model.hashing import file_hash
+from model.registry import find
 from model.tokenizers import CharTokenizer, Tokenizer, tokenizer_from_json
 from model.train import STATE_FORMAT, STATE_VERSION, Trainer
 
@@ -58,7 +61,8 @@ def make_trainer(
     ``settings``: fields of ``GPTConfig`` and ``TrainConfig``; what is left out has their
     defaults. ``grow_from``: a checkpoint whose weights the model begins with, of the same
     width and no deeper. Raises ``SettingError`` for a value, ``UserError`` where the corpus is
-    missing, ``CheckpointError`` or ``InputError`` where the model cannot grow from that one.
+    missing, ``CheckpointError`` or ``InputError`` where the model cannot grow from that one
+    or learn from that teacher.
     """
     shape = {k: v for k, v in settings.items() if k in GPTConfig.__dataclass_fields__}
     config = TrainConfig(**{k: v for k, v in settings.items() if k not in shape})
@@ -77,10 +81,9 @@ def make_trainer(
     corpus = encode_corpus(texts, held_out, mixed[0], tokenizer, mixed[1])
     torch.manual_seed(config.seed)
     wanted = GPTConfig(vocab_size=tokenizer.vocab_size, **shape)
-    if grow_from is None:
-        return Trainer(GPT(wanted), tokenizer, corpus, config, processes, folder)
-    model, origin = _grown(grow_from, wanted, tokenizer)
-    return Trainer(model, tokenizer, corpus, config, processes, folder, origin)
+    teacher = _teacher(config, wanted, tokenizer, processes)
+    model, origin = _grown(grow_from, wanted, tokenizer) if grow_from else (GPT(wanted), "")
+    return Trainer(model, tokenizer, corpus, config, processes, folder, origin, teacher)
 
 
 def _texts(name: str) -> list[str]:
@@ -130,6 +133,31 @@ def _grown(path: Path, wanted: GPTConfig, tokenizer: Tokenizer) -> tuple[GPT, st
     return model, (
         f"{path.stem} of {old.model.config.n_layer} layers after {steps} steps, {tokens} tokens"
     )
+
+
+def _teacher(
+    config: TrainConfig, student: GPTConfig, tokenizer: Tokenizer, processes: Processes
+) -> Teacher | None:
+    """The model that the configuration names, where it gives any part of the targets."""
+    if not config.teacher or not config.teacher_share:
+        return None
+    spec = find(config.teacher)
+    if spec.kind != "own":
+        raise InputError(f"--teacher takes a checkpoint of this program, not {config.teacher}")
+    checkpoint = load_checkpoint(spec.path)
+    if checkpoint.tokenizer.hash != tokenizer.hash:
+        raise CheckpointError(
+            f"{spec.name}: trained with another vocabulary than this run has; "
+            "a teacher must mean the same characters by the same ids"
+        )
+    block = checkpoint.model.config.block_size
+    if block < student.block_size:
+        raise InputError(
+            f"{spec.name} reads {block} tokens at most, and this run shows {student.block_size}; "
+            f"give --block {block} or less, or a teacher with a longer block"
+        )
+    model = checkpoint.model.eval().requires_grad_(False).to(processes.device)
+    return Teacher(model, config.teacher_share, file_hash(spec.path)[:16])
 
 
 def export(trainer: Trainer, path: Path, name: str, held_out_loss: float) -> dict[str, Any]:

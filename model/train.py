@@ -24,6 +24,7 @@ from model.checkpoint import read_safetensors, write_safetensors
 from model.claim import STATE
 from model.config import TrainConfig
 from model.data import Batch, BatchPlan, Corpus
+from model.distil import Teacher, mixed_loss
 from model.distributed import Processes
 from model.errors import CheckpointError
 from model.gpt import GPT
@@ -48,7 +49,8 @@ class TrainRecord:
     step: int
     """Steps done."""
     loss: float
-    """Mean training loss of the step, nats a target."""
+    """Mean training loss of the step, nats a target; where a teacher gives a part of each
+    target, the cross-entropy against that mixture."""
     held_out: float | None
     """Held-out loss in nats a character, at the steps where it was measured."""
     rate: float
@@ -71,6 +73,7 @@ class Trainer:
         processes: Processes,
         folder: Path,
         origin: str = "",
+        teacher: Teacher | None = None,
     ) -> None:
         self.model = model.to(processes.device)
         self.tokenizer = tokenizer
@@ -80,6 +83,7 @@ class Trainer:
         self.state_file = folder / STATE
         self.origin = origin
         """Where the first weights came from; empty for random ones."""
+        self._teacher = teacher
         self.step = 0
         self.tokens = 0
         self._half_updated = False
@@ -172,13 +176,15 @@ class Trainer:
         return loss
 
     def _summed_loss(self, batch: Batch) -> Tensor:
-        """``summed_loss`` in the precision of the run."""
+        """The loss in the precision of the run."""
         device = self.processes.device
         low = self.config.precision == "bfloat16"
         # On a CPU the backward pass of fused attention costs a quarter of a step at a poem's
         # length; that of its single products a tenth.
         plain = sdpa_kernel(SDPBackend.MATH) if device.type == "cpu" else nullcontext()
         with plain, torch.autocast(device.type, torch.bfloat16, enabled=low):
+            if self._teacher:
+                return mixed_loss(self._module, self._teacher, batch, device)
             return summed_loss(self._module, batch, device)
 
     def held_out_loss(self, stopped: Callable[[], bool] = lambda: False) -> float:
@@ -254,18 +260,22 @@ class Trainer:
             "poems": [len(self.corpus.train), len(self._plan.stream)],
             "corpus": self._corpus_hash,
             "train": train,
+            "teacher": self._teacher.digest if self._teacher else "",
         }
 
     def _refuse_other_run(self, saved: Mapping[str, Any], step: int) -> None:
         own = json.loads(json.dumps(self._fixed()))
-        # Early states do not say which text it was, only how long, and know no Song poems.
-        theirs = {"corpus": own["corpus"], **saved}
+        # Early states do not say which text it was, only how long, and know no Song poems
+        # and no teachers.
+        theirs = {"corpus": own["corpus"], "teacher": "", **saved}
         since_added = {
             "song_share": 0.0,
             "fragment_longest": 256,
             "precision": "float32",
             "tokenizer": "char",
             "pieces": 8000,
+            "teacher": "",
+            "teacher_share": 0.5,
         }
         theirs["train"] = {**since_added, **saved["train"]}
         earliest_decay = min(
@@ -274,7 +284,7 @@ class Trainer:
         if step <= earliest_decay:  # both schedules are the same so far
             for name in ("steps", "decay"):
                 theirs["train"][name] = own["train"][name]
-        for part in ("model", "tokenizer", "poems", "corpus", "train"):
+        for part in ("model", "tokenizer", "poems", "corpus", "train", "teacher"):
             if theirs[part] != own[part]:
                 raise CheckpointError(
                     f"{self.state_file}: saved by a run with another {part} "

@@ -188,6 +188,49 @@ def test_a_deeper_model_begins_where_a_trained_one_stands(
     assert run(*wider).code == 2
 
 
+def test_a_model_learns_from_another_and_its_record_says_so(
+    run: Callable[..., Answer], place: Path
+) -> None:
+    assert run(*RUN, "--steps", "4").code == 0
+    taught = [word if word != "tiny" else "taught" for word in RUN]
+    teacher = ["--teacher", "runs/tiny/tiny.safetensors", "--teacher-share", "0.7"]
+    answer = run(*taught, *teacher, "--steps", "4", "--decay", "0.1")
+    assert answer.code == 0, answer.stderr
+    settings = load_checkpoint(place / "runs" / "taught" / "taught.safetensors").training[
+        "settings"
+    ]
+    assert (settings["teacher"], settings["teacher_share"]) == (teacher[1], 0.7)
+    # The name alone goes on with the same teacher, and no longer once that is another model.
+    assert "from step 4 of 4" in run("train", "--name", "taught").stdout
+    assert run("train", "--name", "tiny", "--export-only").code == 0
+    assert run(*[word if word != "tiny" else "more" for word in RUN], "--steps", "2").code == 0
+    (place / "runs" / "more" / "more.safetensors").rename(place / teacher[1])
+    refused = run("train", "--name", "taught")
+    assert (refused.code, refused.stderr.count("\n")) == (2, 1)
+    assert "saved by a run with another teacher" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--teacher", "nobody"], "there is no model named 'nobody'; use one of tang-base"),
+        (["--teacher", "smollm2"], "--teacher takes a checkpoint of this program, not smollm2"),
+        (["--teacher", "tang-small"], "trained with another vocabulary than this run has"),
+        (["--teacher", "none.safetensors"], "none.safetensors"),
+        (["--teacher", "tang-base", "--teacher-share", "1.5"], "--teacher-share is 1.5; it takes"),
+        (["--block", "64", "--teacher", "runs/tiny/tiny.safetensors"], "give --block 32 or less"),
+    ],
+)
+def test_a_teacher_that_cannot_teach_this_run_is_refused_before_it_begins(
+    run: Callable[..., Answer], place: Path, more: list[str], said: str
+) -> None:
+    assert run(*RUN, "--steps", "1").code == 0
+    answer = run(*[word if word != "tiny" else "taught" for word in RUN], *more)
+    assert (answer.code, answer.stderr.count("\n")) == (2, 1), answer.stderr
+    assert said in answer.stderr
+    assert not (place / "runs" / "taught" / "state.safetensors").exists()
+
+
 def test_without_a_corpus_it_is_said_how_to_get_one(
     run: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

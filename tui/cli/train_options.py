@@ -20,7 +20,7 @@ SETTINGS = (
     "layers", "heads", "width", "block", "dropout", "steps", "seed", "batch_tokens", "accumulate",
     "warmup", "decay", "muon_lr", "adam_lr", "weight_decay", "fragment_share",
     "fragment_longest", "song_share",
-    "precision", "tokenizer", "pieces", "eval_every", "save_every",
+    "precision", "tokenizer", "pieces", "teacher_share", "eval_every", "save_every",
 )  # fmt: skip
 
 
@@ -73,6 +73,17 @@ class TrainFlags:
         option("--tokenizer", metavar="KIND", text="char, or bpe: pieces of verse. [char]"),
     ] = None
     pieces: Annotated[Number, option("--pieces", text="Pieces of bpe, in all. [8000]")] = None
+    teacher: Annotated[
+        str | None,
+        option(
+            "--teacher",
+            metavar="MODEL",
+            text="Learn also what this model expects: a name or a checkpoint.",
+        ),
+    ] = None
+    teacher_share: Annotated[
+        Number, option("--teacher-share", text="Its part of each target. [0.5]")
+    ] = None
     grow_from: Annotated[
         str | None,
         option("--grow-from", metavar="FILE", text="Begin as this checkpoint, made deeper."),
@@ -120,6 +131,8 @@ def read_train_flags(flags: TrainFlags) -> TrainRequest:
         for name in SETTINGS
         if (text := getattr(flags, name)) is not None
     }
+    if flags.teacher is not None:
+        given["teacher"] = flags.teacher
     own = RUNS / flags.name / f"{flags.name}.safetensors"
     out = own if flags.out is None else Path(flags.out)
     grow_from = None if flags.grow_from is None else Path(flags.grow_from)
