@@ -1,10 +1,12 @@
-"""A verse form or an acrostic in words, ``七绝 · 藏头 春眠不觉``: written and read here alone.
+"""A verse form or an acrostic in words, ``七绝 · 藏头 春眠不觉``: written and read here alone;
+and what a model is called.
 
-Imports no torch: traces, history and window name forms too.
+Imports no torch: traces, history and window name both too.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final, Literal
 
 from corpora.forms import FORMS
@@ -13,6 +15,16 @@ WIDTHS: Final[dict[str, Literal[5, 7]]] = {"五言": 5, "七言": 7}
 """What an acrostic's lines are called → characters of a line."""
 
 _HEADS = " · 藏头 "
+
+
+MODEL_FILES = (".safetensors", ".gguf")
+
+
+def model_label(asked: str) -> str:
+    """What a model that was asked for by name or by path is called: the name, the file's
+    without its suffix, or the folder's."""
+    path = Path(asked).resolve()
+    return path.stem if path.suffix in MODEL_FILES else path.name
 
 
 def label(name: str, heads: str = "") -> str:

@@ -22,6 +22,7 @@ from model.checkpoint import load_checkpoint
 from model.config import DEFAULT_MODEL, Precision
 from model.errors import InputError
 from model.hashing import file_hash
+from model.labels import model_label
 from model.protocol import LanguageModel
 from model.tokenizers import Tokenizer
 
@@ -129,9 +130,9 @@ def find(name: str) -> ModelSpec:
             return spec
     path = Path(name)
     if path.suffix == ".safetensors":
-        return ModelSpec(path.stem, path, "a checkpoint of yours")
+        return ModelSpec(model_label(name), path, "a checkpoint of yours")
     if name and (path.suffix == ".gguf" or _exists(path)):
-        return ModelSpec(path.resolve().stem, path, "a model of yours", "pretrained")
+        return ModelSpec(model_label(name), path, "a model of yours", "pretrained")
     known = ", ".join(spec.name for spec in specs())
     raise InputError(
         f"there is no model named {name!r}; use one of {known}, or the path of a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -33,6 +34,12 @@ VERSE = (
 )
 PIECES = SentencePieceTokenizer.train(VERSE, 325)
 """Pieces of a few lines: single characters, 白日, 花落处 and 不知花落处, bytes for the rest."""
+
+
+def unsized() -> dict[str, str]:
+    """The environment without a terminal's size, which pytest-xdist and some shells export: it
+    would speak louder than the pseudo-terminal that a test opens."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
 
 
 @lru_cache(maxsize=8)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
+from model.labels import model_label
 from tui.arranged import ArrangedScreen
 from tui.beside.pair import Pair
 from tui.commands import COMMANDS, Command
@@ -154,7 +155,7 @@ class Commands(App[int]):
         self.push_screen(Picker("Write with", options, self.session.model), chosen)
 
     def _load(self, name: str) -> None:
-        self.main.model_title = f"loading {name}"
+        self.main.model_title = f"loading {model_label(name)}"
         self.main.show_state()
         self.loader.begin(name)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
+from model.labels import model_label
 from tui import messages as m
 from tui.actions import Commands
 from tui.beside.pair import Pair
@@ -107,7 +108,7 @@ class Yinchuang(Commands):
     async def _first_frame_done(self) -> None:
         await self.main.mount_instruments()
         self.conductor.show_all()
-        self.main.model_title = f"loading {self.session.model}"
+        self.main.model_title = f"loading {model_label(self.session.model)}"
         self.main.show_state()
         self.main.show_look()
         if self._greeting:
@@ -152,7 +153,7 @@ class Yinchuang(Commands):
 
     def on_model_loading(self, message: m.ModelLoading) -> None:
         if message.request == self.loader.request:
-            self.main.model_title = f"{message.name}: {message.stage}…"
+            self.main.model_title = f"{model_label(message.name)}: {message.stage}…"
             self.main.show_state()
 
     def on_model_ready(self, message: m.ModelReady) -> None:
@@ -163,7 +164,7 @@ class Yinchuang(Commands):
 
     def on_model_failed(self, message: m.ModelFailed) -> None:
         if message.request == self.loader.request:
-            self.main.model_title = f"{message.name}: not loaded"
+            self.main.model_title = f"{model_label(message.name)}: not loaded"
             self.main.say(message.text, "error")
             self.main.show_state()
 

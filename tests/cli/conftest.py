@@ -23,7 +23,7 @@ from model.checkpoint import save_checkpoint
 from model.config import GPTConfig
 from model.gpt import GPT
 from model.tokenizers import CharTokenizer
-from tests.helpers import PIECES
+from tests.helpers import PIECES, unsized
 from tui.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def in_process(*arguments: str | bytes, **environment: str) -> Answer:
 def on_terminal(*arguments: str, **environment: str) -> Answer:
     """Calls the program on a terminal of its own; what it shows is all in ``stdout``."""
     ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", **environment}
+    env = {**unsized(), "TERM": "xterm-256color", **environment}
     process = start(arguments, env=env, stdout=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""

@@ -12,6 +12,7 @@ from corpora.poems import PUNCTUATION
 from model.checkpoint import save_checkpoint
 from model.config import DEFAULT_MODEL
 from model.errors import CheckpointError, InputError
+from model.labels import model_label
 from model.registry import ModelSpec, find, load, specs
 from tests.helpers import CHARACTERS, tiny_gpt
 
@@ -84,3 +85,23 @@ def test_shipped_vocabularies_hold_han_and_marks_alone(spec: ModelSpec) -> None:
     texts = {tokenizer.decode([token]) for token in drawn - single} - {"\ufffd"}
     assert len(texts) > 1000
     assert [c for text in texts for c in text if not (is_han(c) or c in PUNCTUATION)] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "called"),
+    [
+        ("tang-base", "tang-base"),
+        ("somewhere/else/mine.v2.safetensors", "mine.v2"),
+        ("somewhere/model.Q8_0.gguf", "model.Q8_0"),
+        ("models/Qwen2.5-0.5B", "Qwen2.5-0.5B"),
+        ("models/Qwen2.5-0.5B/", "Qwen2.5-0.5B"),
+    ],
+)
+def test_a_model_asked_for_by_its_path_has_a_short_name(asked: str, called: str) -> None:
+    assert model_label(asked) == called
+
+
+def test_a_folder_keeps_its_whole_name(tmp_path: Path) -> None:
+    folder = tmp_path / "Qwen2.5-0.5B"
+    folder.mkdir()
+    assert find(str(folder)).name == "Qwen2.5-0.5B"

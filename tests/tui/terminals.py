@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from tests.helpers import unsized
 from tui.history import Turn, open_history
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
         self.before = termios.tcgetattr(slave)
         environment = {
-            **os.environ, "YINCHUANG_STATE": str(folder), "TERM": "xterm-256color",
+            **unsized(), "YINCHUANG_STATE": str(folder), "TERM": "xterm-256color",
             "LANG": "C.UTF-8", "COLORTERM": "truecolor",
         }  # fmt: skip
         self.process = subprocess.Popen(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from model.labels import model_label
 from tui import messages as m
 from tui.beside.pane import ColumnPane
 from tui.conductor import Conductor
@@ -58,7 +59,7 @@ class Column:
         """Use another model from now on."""
         self.runs.drop()
         self.session.model = name
-        self._pane.model_title = f"loading {name}"
+        self._pane.model_title = f"loading {model_label(name)}"
         self._pane.show_state()
         self.loader.begin(name)
 
@@ -99,9 +100,9 @@ class Column:
 
     def _model(self, message: m.ModelLoading | m.ModelReady | m.ModelFailed) -> None:
         if isinstance(message, m.ModelLoading):
-            self._pane.model_title = f"{message.name}: {message.stage}…"
+            self._pane.model_title = f"{model_label(message.name)}: {message.stage}…"
         elif isinstance(message, m.ModelFailed):
-            self._pane.model_title = f"{message.name}: not loaded"
+            self._pane.model_title = f"{model_label(message.name)}: not loaded"
             self._pane.say(message.text, "error")
         else:
             handle = message.handle

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from model.config import Controls, Precision
+from model.labels import model_label
 from model.speed import Reading, SpeedMeter
 from tui.chat.dialogue import Dialogue, Turn
 from tui.chat.needs import what_is_missing
@@ -51,9 +52,9 @@ class Speaker:
     def title(self) -> str:
         """Of the model in use, or what is being waited for."""
         if self.stage:
-            return f"{self.name}: {self.stage}…"
+            return f"{model_label(self.name)}: {self.stage}…"
         if self.handle is None:
-            return f"{self.name}: not loaded"
+            return f"{model_label(self.name)}: not loaded"
         return self.handle.title
 
     @property
