@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from textual import events
 
 from model.config import POEM_SAMPLER, Controls, SamplerConfig
+from tests.tui.knobs import SIZE, app_with, newest, type_into
 from tests.tui.pane_app import PaneApp, screen_lines, until
 from tui.messages import ControlsChanged, SeedModeChanged
 from tui.panes.sampler import SamplerPane
@@ -17,24 +18,6 @@ from tui.session import Session
 from tui.widgets.choice import Choice, Toggle
 from tui.widgets.fields import Refusal, TextField
 from tui.widgets.stepper import Stepper
-
-SIZE = (60, 26)
-
-
-def app_with(controls: Controls | None = None) -> PaneApp:
-    return PaneApp(SamplerPane(controls or Controls()))
-
-
-def newest(app: PaneApp) -> Controls:
-    return app.of(ControlsChanged)[-1].controls
-
-
-async def type_into(pilot, widget, text):
-    widget.focus()
-    await pilot.pause()
-    for char in text:
-        widget.post_message(events.Key("x" if not char.isascii() else char, char))
-    await pilot.pause()
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, SEED], ids=lambda s: s.name)

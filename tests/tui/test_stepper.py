@@ -6,29 +6,11 @@ import pytest
 from textual import events
 
 from model.config import Controls, SamplerConfig
-from tests.tui.pane_app import PaneApp, screen_lines, until
+from tests.tui.knobs import SIZE, app_with, newest, type_into
+from tests.tui.pane_app import screen_lines, until
 from tui.messages import ControlsChanged
-from tui.panes.sampler import SamplerPane
 from tui.widgets.scale import parse
 from tui.widgets.stepper import Stepper
-
-SIZE = (60, 26)
-
-
-def app_with(controls: Controls | None = None) -> PaneApp:
-    return PaneApp(SamplerPane(controls or Controls()))
-
-
-def newest(app: PaneApp) -> Controls:
-    return app.of(ControlsChanged)[-1].controls
-
-
-async def type_into(pilot, widget, text):
-    widget.focus()
-    await pilot.pause()
-    for char in text:
-        widget.post_message(events.Key("x" if not char.isascii() else char, char))
-    await pilot.pause()
 
 
 async def test_steps_do_not_gather_the_dust_of_fractions():
